@@ -44,6 +44,8 @@ export interface Decoder {
   end(): readonly Chunk[];
   /** True when the wire's own end mark has come. Nothing after it counts, and the answer is complete even if the body goes on. */
   readonly done?: boolean;
+  /** The error with which the answer has ended; null before. Only its token counts may still come, and `end` throws it. */
+  readonly fault?: GatewayError | null;
 }
 
 /** Cuts the bytes of one stream into events. The bytes may be cut at any place between two calls. Throws for a damaged or too large event. */
@@ -83,7 +85,7 @@ export interface Embedder {
   decode(answer: { readonly body: unknown; readonly headers: WireError['headers'] }): { readonly vectors: readonly (readonly number[])[]; readonly tokens: number | null };
 }
 
-/** What a cloud calls this machine, and by which it lets the machine in: no key of the config, but credentials that expire. */
+/** The identity of this machine at a cloud. In place of a key of the config, the cloud gives the machine credentials that expire. */
 export interface Identity {
   /** The npm package that finds it. It is an optional peer dependency: `fetch` imports it, and only a provider entry that names the identity needs it. */
   readonly package: string;
@@ -99,7 +101,7 @@ export interface Credentials {
   readonly expiresAt: number | null;
 }
 
-/** A model of which it is asked whether a budget can be said to it. */
+/** A model, for the question whether the dialect has a field for its thinking budget. */
 export interface BudgetModel {
   /** Its id in the catalogue. */
   readonly id: string;

@@ -31,3 +31,6 @@ export const wordsOf = (value: unknown): string | null => (typeof value === 'str
 
 /** The number of tokens or of other things; null for a number below 0, for one that is not finite, and for a value of another kind. */
 export const countOf = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null);
+
+/** A part of a count, cut to its whole: some providers report more thinking than answer. What is null limits nothing. */
+export const atMost = (part: number | null, whole: number | null): number | null => (part === null || whole === null ? part : Math.min(part, whole));

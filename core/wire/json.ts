@@ -1,6 +1,7 @@
 /** Parses JSON that comes from outside: request bodies, and texts inside a request that hold JSON. Depth is checked before parsing. */
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../errors.ts';
+import { isFields } from './fields.ts';
 
 /**
  * Parses the body of a request. If a key comes twice, the last value counts, also in what is sent to the provider.
@@ -65,7 +66,7 @@ export function objectIn(text: string): object | null {
   if (!/^\s*\{/.test(text) || isDeeper(Buffer.from(text), deepest)) return null;
   try {
     const value: unknown = /(?:\d\.?){16}|\d[eE]/.test(text) ? JSON.parse(text, withDigits) : JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+    return isFields(value) ? value : null;
   } catch {
     // the text is not JSON; null tells the caller so
     return null;

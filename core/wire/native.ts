@@ -7,7 +7,7 @@ import type { Adjustment, ChatRequest, ContentPart, Message, Native, ReasoningDe
 import { unsetReasoning } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
 import { Adjustments } from './adjustments.ts';
-import { isFields } from './fields.ts';
+import { isFields, listOf } from './fields.ts';
 import type { Dialect, Target, WireRequest } from './dialect.ts';
 
 /** Encodes a request for a target, without what only a wire format has that is not the target's, and without the reasoning state of others. */
@@ -59,7 +59,7 @@ export function withoutNative(request: ChatRequest, form: string | undefined): {
   note(native, left);
   const messages = request.messages.flatMap((message) => messageOf(message, left));
   if (typeof request.toolChoice === 'object') note(request.toolChoice?.native, left);
-  const tools = request.tools?.flatMap((tool) => toolOf(tool, left)) ?? null;
+  const tools = request.tools?.flatMap((tool) => itemOf(tool, left)) ?? null;
   const isBare = tools !== null && tools.length === 0;
   return { request: { ...others, messages, tools: isBare ? null : tools, toolChoice: isBare ? null : request.toolChoice }, adjustments: left.list };
 }
@@ -79,31 +79,25 @@ function messageOf(message: Message, left: Adjustments): readonly Message[] {
   return [{
     ...bare,
     role: message.role,
-    ...(hasParts && { content: (content as readonly ContentPart[]).flatMap((part) => partOf(part, left)) }),
+    ...(hasParts && { content: (content as readonly ContentPart[]).flatMap((part) => itemOf(part, left)) }),
     ...(calls !== undefined && { tool_calls: calls.map((call) => callOf(call, left)) }),
   }];
 }
 
 const hasNative = ({ native }: { readonly native?: Native }): boolean => native !== undefined;
 
-function partOf(part: ContentPart, left: Adjustments): readonly ContentPart[] {
-  const { native, ...bare } = part;
-  if (native === undefined) return [part];
+/** A part or a tool without what only the caller's form has; nothing where there is nothing else. */
+function itemOf<Item extends ContentPart | Tool>(item: Item, left: Adjustments): readonly Item[] {
+  const { native, ...bare } = item;
+  if (native === undefined) return [item];
   note(native, left);
-  return native.isAll === true ? [] : [{ ...bare, type: part.type }];
+  return native.isAll === true ? [] : [bare as Item];
 }
 
 function callOf(call: ToolCall, left: Adjustments): ToolCall {
   const { native, ...bare } = call;
   note(native, left);
   return native === undefined ? call : { ...bare, id: call.id, type: call.type, function: call.function };
-}
-
-function toolOf(tool: Tool, left: Adjustments): readonly Tool[] {
-  const { native, ...bare } = tool;
-  if (native === undefined) return [tool];
-  note(native, left);
-  return native.isAll === true ? [] : [{ ...bare, type: tool.type }];
 }
 
 /** Reasoning state goes back only to the account and the model that issued it: others cannot read it, and some refuse the whole request. */
@@ -115,7 +109,8 @@ export function withOwnReasoning(request: ChatRequest, target: Target): { readon
   return { request: { ...request, messages: request.messages.map((message) => (hasForeign(message, target) ? withOwn(message, target) : message)) }, adjustments: leftOut };
 }
 
-const detailsOf = ({ reasoning_details: details }: Message): readonly ReasoningDetail[] => (Array.isArray(details) ? (details as readonly ReasoningDetail[]) : []);
+/** The details of a message; a caller may send anything in their place. */
+export const detailsOf = ({ reasoning_details: details }: Message): readonly ReasoningDetail[] => listOf(details) as readonly ReasoningDetail[];
 
 const hasForeign = (message: Message, target: Target): boolean => detailsOf(message).some((detail) => !isOwn(detail, target));
 

@@ -38,11 +38,24 @@ export function fromOpaque(opaque: string, beside = ''): ReasoningDetail | null 
 }
 
 /** The details of one thought in one. wire: some providers send a detail for each piece of the text, and the state with the last one (OpenRouter: Reasoning tokens) */
-export const joinedDetail = (before: ReasoningDetail | null, detail: ReasoningDetail): ReasoningDetail =>
-  before === null ? detail : { ...before, ...detail, ...joined('text', before, detail), ...joined('summary', before, detail) };
+export class JoinedDetail {
+  /** The details so far in one; null: no detail has come. */
+  whole: ReasoningDetail | null = null;
 
-/** Whether a detail is the last one of its thought. */
-export const hasState = ({ signature, data }: ReasoningDetail): boolean => (typeof signature === 'string' && signature !== '') || (typeof data === 'string' && data !== '');
+  /** Whether a detail can be joined to what came before: two of different types are two. */
+  takes({ type }: ReasoningDetail): boolean {
+    return this.whole === null || this.whole.type === type;
+  }
+
+  /** Takes a detail of the thought. True if it was the last one: it has the state. */
+  take(detail: ReasoningDetail): boolean {
+    const { whole: before } = this;
+    this.whole = before === null ? detail : { ...before, ...detail, ...joined('text', before, detail), ...joined('summary', before, detail) };
+    return hasState(detail);
+  }
+}
+
+const hasState = ({ signature, data }: ReasoningDetail): boolean => (typeof signature === 'string' && signature !== '') || (typeof data === 'string' && data !== '');
 
 function joined(field: 'text' | 'summary', before: ReasoningDetail, detail: ReasoningDetail): Partial<ReasoningDetail> {
   const [first, second] = [before[field], detail[field]];

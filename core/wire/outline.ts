@@ -1,5 +1,6 @@
 /** The order of the pieces of an answer, without their texts: what the log keeps beside the texts, so that an answer can be written again as it was. */
 import type { Chunk, ReasoningDetail } from '../chat.ts';
+import { textKinds } from '../chat.ts';
 import { fieldsOf, listOf } from './fields.ts';
 
 /** A piece: a text by its length, a call or a detail by its place, all else as it is. */
@@ -9,8 +10,6 @@ export type OutlineEntry =
   | readonly [kind: 'arguments', at: number, length: number]
   | Extract<Chunk, { readonly type: 'native' }>;
 
-const kinds = { 'text-delta': 'text', 'reasoning-delta': 'reasoning', 'refusal-delta': 'refusal' } as const;
-
 export function outlineOf(pieces: readonly Chunk[]): readonly OutlineEntry[] {
   let details = 0;
   return pieces.flatMap((piece): readonly OutlineEntry[] => {
@@ -18,7 +17,7 @@ export function outlineOf(pieces: readonly Chunk[]): readonly OutlineEntry[] {
       case 'text-delta':
       case 'reasoning-delta':
       case 'refusal-delta':
-        return [[kinds[piece.type], piece.text.length]];
+        return [[textKinds[piece.type], piece.text.length]];
       case 'tool-start':
         return [['call', piece.index]];
       case 'tool-delta':

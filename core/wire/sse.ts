@@ -3,28 +3,20 @@
  * event; whoever reads the bytes sees that the provider is alive.
  */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import type { WireEvent } from './dialect.ts';
+import type { Framer, WireEvent } from './dialect.ts';
 import { GatewayError } from '../errors.ts';
 
-/** Reads one stream. The bytes may be cut at any place between two calls. */
-export interface SseReader {
-  /** Takes the next bytes, returns the events that are complete with them. */
-  push(bytes: Uint8Array): WireEvent[];
-  /** Called once when the body has ended. Returns the last event if no blank line closed it. */
-  end(): WireEvent[];
-}
-
-/** The limits of a reader. */
-export interface SseReaderOptions {
-  /** The most UTF-8 bytes that the data of one event may have. */
-  readonly maxEventBytes: number;
-}
+/** The framer of server-sent events. */
+export type SseReader = Framer;
 
 /** Characters that the parser counts beside the data of an event: `data: `, and a line end that it has not recognised yet. */
 const framing = 16;
 
-/** Makes the reader of one stream. It throws `upstream_event_too_large` as soon as an event is known to exceed the limit; the events that came together with it, before it, are returned first, and the next call throws. */
-export function createSseReader({ maxEventBytes }: SseReaderOptions): SseReader {
+/**
+ * Makes the reader of one stream. It throws `upstream_event_too_large` as soon as the data of an event is known to have more than
+ * `maxEventBytes` bytes of UTF-8; the events that came together with it, before it, are returned first, and the next call throws.
+ */
+export function createSseReader({ maxEventBytes }: { readonly maxEventBytes: number }): SseReader {
   let events: WireEvent[] = [];
   let isTooLarge = false;
   // safety: the parser strips the byte order mark. If the TextDecoder did so as well, a second mark, which is data, would be lost

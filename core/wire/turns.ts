@@ -19,10 +19,37 @@ export const partsOf = ({ content }: Message): readonly ContentPart[] =>
 type Growing = { readonly role: 'user'; readonly results: Message[]; readonly parts: ContentPart[] } | { readonly role: 'assistant'; readonly messages: Message[] };
 
 /**
+ * The messages with each result of a tool behind the message that called it; the same list where each is there already. With `inTurns`,
+ * assistant messages in a row are one turn, and the results of all of its calls stand behind it.
+ * wire: the Responses API takes messages between a call and its output, all other APIs refuse them (router-for-me/CLIProxyAPI#3152, livekit/agents#1977).
+ */
+export function withResultsAtCalls(messages: readonly Message[], { inTurns }: { readonly inTurns: boolean }): readonly Message[] {
+  if (!messages.some(({ role }) => role === 'tool')) return messages;
+  const callers = new Map<string | undefined, Message[]>();
+  const groups: Message[][] = [];
+  let isMoved = false;
+  for (const message of messages) {
+    const caller = message.role === 'tool' ? callers.get(message.tool_call_id) : undefined;
+    if (caller !== undefined) {
+      isMoved ||= caller !== groups.at(-1);
+      caller.push(message);
+      continue;
+    }
+    const last = groups.at(-1);
+    const group = inTurns && message.role === 'assistant' && last?.at(-1)?.role === 'assistant' ? last : [];
+    if (group !== last) groups.push(group);
+    group.push(message);
+    for (const { id } of message.tool_calls ?? []) callers.set(id, group);
+  }
+  return isMoved ? groups.flat() : messages;
+}
+
+/**
  * Groups messages into turns. A system message after the first turn becomes a part of the user turn at its place.
  * cost: a turn grows in place; copying it for each message would take quadratic time in a conversation of one role.
  */
-export function turnsOf(messages: readonly Message[]): Turns {
+export function turnsOf(given: readonly Message[]): Turns {
+  const messages = withResultsAtCalls(given, { inTurns: true });
   const start = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   const leading = start < 0 ? messages : messages.slice(0, start);
   const turns: Growing[] = [];

@@ -4,7 +4,7 @@
  * gateway.
  */
 import type { Provider } from '../config.ts';
-import { reasoningField } from '../chat.ts';
+import { type Chunk, reasoningField } from '../chat.ts';
 import type { Target } from './dialect.ts';
 import { type ErrorCode, GatewayError } from '../errors.ts';
 import { type UpstreamHeaders, retryAfterMs, withoutLimits } from './retry-after.ts';
@@ -103,6 +103,15 @@ export const statusCodes: Readonly<Record<number, ErrorCode>> = {
   529: 'upstream_overloaded',
 };
 
+/** The error for an answer that is not of the wire format. @param what the provider sent in its place */
+export const invalidAnswer = (what: string, cause?: unknown): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`, { cause });
+
+/** The code in an error as text. wire: OpenRouter has a number (OpenRouter: Errors); xAI has a sentence (vercel/ai, packages/xai/src/xai-error.ts, 2026-11), which is no code for a caller. */
+export function codeIn(value: unknown): string | null {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && /^[\w.:-]{1,64}$/.test(value) ? value : null;
+}
+
 /** The gateway's own code, or null if the fault is the caller's and passes through. */
 function codeOf({ status, complaint }: Refusal): ErrorCode | null {
   // wire: an empty account is a 402 (DeepSeek: Error codes), a 429 `insufficient_quota` (OpenAI: Error codes) or a 400 "Your credit balance is too low" (Anthropic: Errors). Another try helps in no case
@@ -182,4 +191,10 @@ function secretsOf({ apiKey, settings, headers }: Provider): string[] {
   const wrapped = [apiKey, ...Object.values(settings)].flatMap((value) => (value instanceof Secret ? [value.reveal()] : []));
   const sent = Object.entries(headers).flatMap(([name, value]) => (isCredential(name) ? quotable(value) : []));
   return [...wrapped, ...sent];
+}
+
+/** The fault in which an answer ends, with what its provider counted for it. These chunks are passed on to nobody. */
+export function billed(fault: GatewayError, chunks: readonly Chunk[]): GatewayError {
+  for (const chunk of chunks) if (chunk.type === 'usage') fault.usage = chunk.usage;
+  return fault;
 }

@@ -3,16 +3,17 @@
  * event. A whole body goes through the same functions, block by block.
  * wire: events and blocks as in Anthropic: Streaming messages.
  */
-import { createHash } from 'node:crypto';
 import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
-import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../../core/wire/fields.ts';
+import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
+import { callIdFrom } from '../families/call-ids.ts';
+import { type BlockPlace, detailOf } from '../families/thinking-blocks.ts';
 import { answerTool } from './answer-tool.ts';
 import { decodeAnswerError } from './error.ts';
 import { form } from './form.ts';
 import { blockFrom, countChunks, type GrowingBlock, grow, type NativeName, Natives, nativeChunk } from './natives.ts';
-import { detailOf, type BlockPlace } from './thinking.ts';
+import { format } from './thinking.ts';
 import { type Counts, readCounts, toUsage } from './usage.ts';
 
 /** The state of one answer while it is read. */
@@ -48,8 +49,6 @@ type OpenBlock =
 
 const noChunks: readonly Chunk[] = [];
 
-const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
-
 const newAnswer = (target: Target): AnswerState => ({ target, blocks: new Map(), counts: null, id: '', text: 0, calls: 0, callIds: new Set(), details: 0, stopReason: null, natives: new Natives(), isAfterText: false, hasSearched: false, isOver: false, out: [] });
 
 /** Makes the decoder of one stream. */
@@ -75,11 +74,11 @@ export function createDecoder(target: Target): Decoder {
 
 /** Decodes a whole answer. Throws if the body is an error, which some hosts send with status 200, or has no content. */
 export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
-  if (!isFields(body)) throw invalid('a body that is not a JSON object');
+  if (!isFields(body)) throw invalidAnswer('a body that is not a JSON object');
   if (isError(body)) throw decodeAnswerError(body, target);
   const content = body['content'];
   if (content === undefined && typeof body['input_tokens'] === 'number') return countChunks(body);
-  if (!Array.isArray(content)) throw invalid('an answer without content');
+  if (!Array.isArray(content)) throw invalidAnswer('an answer without content');
   const answer = newAnswer(target);
   readId(answer, body);
   readUsage(answer, body);
@@ -100,10 +99,10 @@ function parseEvent({ event, data }: WireEvent, target: Target): Fields {
     value = JSON.parse(data);
   } catch (cause) {
     if (event === 'error') throw decodeAnswerError(data, target);
-    throw new GatewayError('upstream_invalid_response', 'The provider sent an event that is not JSON.', { cause });
+    throw invalidAnswer('an event that is not JSON', cause);
   }
   if (event === 'error') throw decodeAnswerError(value, target);
-  if (!isFields(value)) throw invalid('an event that is not a JSON object');
+  if (!isFields(value)) throw invalidAnswer('an event that is not a JSON object');
   if (isError(value)) throw decodeAnswerError(value, target);
   return value;
 }
@@ -207,20 +206,18 @@ function addNative(answer: AnswerState, name: NativeName, value: unknown): void 
 const placeOf = ({ text, calls }: AnswerState): BlockPlace => ({ text, calls });
 
 function openCall(answer: AnswerState, at: unknown, { id, name, input }: Fields): void {
-  if (typeof name !== 'string' || name === '') throw invalid('a tool call without a name');
+  if (typeof name !== 'string' || name === '') throw invalidAnswer('a tool call without a name');
   if (name === answerTool) {
     answer.blocks.set(at, { kind: 'answer', index: -1, input, hasArguments: false });
     return;
   }
   const index = answer.calls++;
   // wire: Kimi's server of this API has given parallel calls one id (HKUDS/nanobot#4473, 2026-06)
-  const own = typeof id === 'string' && id !== '' && !answer.callIds.has(id) ? id : idFrom(`${answer.id}/${index}/${name}`);
+  const own = typeof id === 'string' && id !== '' && !answer.callIds.has(id) ? id : callIdFrom(`${answer.id}/${index}/${name}`, 'toolu');
   answer.callIds.add(own);
   answer.blocks.set(at, { kind: 'call', index, input, hasArguments: false });
   answer.out.push({ type: 'tool-start', choice: 0, index, id: own, name });
 }
-
-const idFrom = (seed: string): string => `toolu_${createHash('sha256').update(seed).digest('base64url').slice(0, 24)}`;
 
 function onDelta(answer: AnswerState, event: Fields): void {
   const delta = fieldsOf(event['delta']);
@@ -279,7 +276,7 @@ function closeBlock(answer: AnswerState, at: unknown): void {
 }
 
 function addDetail(answer: AnswerState, place: BlockPlace, state: Pick<ReasoningDetail, 'text' | 'signature' | 'data'>): void {
-  answer.out.push({ type: 'reasoning-detail', choice: 0, detail: detailOf(answer.target, { index: answer.details++, place, state }) });
+  answer.out.push({ type: 'reasoning-detail', choice: 0, detail: detailOf(answer.target, { format, index: answer.details++, place, state }) });
 }
 
 const reasons: Readonly<Record<string, FinishReason>> = {

@@ -72,7 +72,7 @@ function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
   });
   for (const { parameter, change } of terms.adjustments) writing.adjust(parameter, change);
   const system = blocksOf(conversation.system, writing);
-  const messages = encodeTurns(mayInstructLater(request) ? turnsWithInstructions(request.messages.map(withMarkedPart)) : conversation.turns, { target, writing, thinks: terms.thinks });
+  const messages = encodeTurns(mayInstructLater(request, target) ? turnsWithInstructions(request.messages.map(withMarkedPart)) : conversation.turns, { target, writing, thinks: terms.thinks });
   // wire: a request without a user message is a 400 (Anthropic: Messages), so instructions alone go out as a user message
   if (messages.length === 0) writing.adjust('messages', 'instructions sent as the user');
   const outputConfig = { ...effortField(request, terms), ...(form.format === null ? {} : { format: form.format }) };

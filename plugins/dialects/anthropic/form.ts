@@ -1,7 +1,8 @@
 /** What a request has of the Messages API alone: callers of the door of the same form may use all that the API knows. */
 import type { ChatRequest, Native } from '../../../core/chat.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, listOf } from '../../../core/wire/fields.ts';
-import type { ClaudeTerms } from '../families/claude.ts';
+import { type ClaudeTerms, takesLaterInstructions } from '../families/claude.ts';
 import { withoutClientSettings } from '../families/client-settings.ts';
 
 /** The name of this wire format (`ChatRequest.form`). */
@@ -16,8 +17,8 @@ export const nativeOf = ({ native }: { readonly native?: Native }): Fields => na
 /** The betas that the caller asks for. */
 export const betasOf = (request: ChatRequest): readonly string[] => listOf(nativeOf(request)['anthropic_beta']).filter((beta): beta is string => typeof beta === 'string');
 
-/** True if instructions may stand between the turns. wire: only with a beta (Anthropic: Beta headers, `mid-conversation-system-2026-04-07`); else they are text of the user */
-export const mayInstructLater = (request: ChatRequest): boolean => betasOf(request).some((beta) => beta.startsWith('mid-conversation-system'));
+/** True if instructions may stand between the turns. wire: only with a beta (Anthropic: Beta headers, `mid-conversation-system-2026-04-07`), and not at every model; else they are text of the user */
+export const mayInstructLater = (request: ChatRequest, target: Target): boolean => takesLaterInstructions(target) && betasOf(request).some((beta) => beta.startsWith('mid-conversation-system'));
 
 /** The fields of the body that go out as the caller wrote them. `thinking` and `output_config` are not among them. @param drop notes each field that does not go out */
 export function bodyFieldsOf(request: ChatRequest, drop: (field: string, value: unknown) => void): Fields {

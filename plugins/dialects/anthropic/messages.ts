@@ -1,13 +1,14 @@
 /** Encodes a conversation for the Messages API, in which user and assistant alternate and the user comes first. */
-import { createHash } from 'node:crypto';
 import { objectIn } from '../../../core/wire/json.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
-import { partsOf, type Turn, turnsOf } from '../../../core/wire/turns.ts';
+import { partsOf, type Turn, turnsOf, withResultsAtCalls } from '../../../core/wire/turns.ts';
 import { textOf } from '../../../core/wire/fields.ts';
+import { callIdFrom } from '../families/call-ids.ts';
+import type { BlockPlace } from '../families/thinking-blocks.ts';
 import { type Block, blocksOf, isBlank, type Writing } from './content.ts';
 import { nativeOf } from './form.ts';
-import { type BlockPlace, thinkingOf } from './thinking.ts';
+import { thinkingOf } from './thinking.ts';
 
 /** A message of the Messages API. */
 export interface WireMessage {
@@ -30,7 +31,8 @@ export interface Instructions {
 }
 
 /** The turns with the instructions between them in their places, where the caller may have them there; see `turnsOf` for all others. */
-export function turnsWithInstructions(messages: readonly Message[]): readonly (Turn | Instructions)[] {
+export function turnsWithInstructions(given: readonly Message[]): readonly (Turn | Instructions)[] {
+  const messages = withResultsAtCalls(given, { inTurns: true });
   const start = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   const turns: (Turn | Instructions)[] = [];
   let section: Message[] = [];
@@ -86,7 +88,7 @@ function resultBlock(message: Message, writing: Writing): Block {
 }
 
 /** wire: an id must match `^[a-zA-Z0-9_-]+$` (Anthropic: error text of `tool_use.id`), and ids of other providers have `.` and `:`. A hash gives the call and its result the same id. */
-const callId = (id: string): string => (/^[\w-]{1,64}$/.test(id) ? id : `toolu_${createHash('sha256').update(id).digest('base64url').slice(0, 24)}`);
+const callId = (id: string): string => (/^[\w-]{1,64}$/.test(id) ? id : callIdFrom(id, 'toolu'));
 
 /** The blocks of an assistant message: texts, then calls. Each thinking block goes to the place in the answer where it was. */
 function assistantBlocks(message: Message, isLast: boolean, { target, writing, thinks }: Conversation): Block[] {

@@ -4,15 +4,7 @@
  */
 import type { Message, ReasoningDetail } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
-import { fieldsOf } from '../../../core/wire/fields.ts';
-
-/** The place of a thinking block in its message: how many characters of text (UTF-16 units) and how many tool calls come before it. */
-export interface BlockPlace {
-  readonly text: number;
-  readonly calls: number;
-  /** How many parts of its content come before it, where the caller's form has parts in their order. This is exact where parts have no text, such as those of tools that the provider runs. */
-  readonly parts?: number;
-}
+import { type BlockPlace, placeOf } from '../families/thinking-blocks.ts';
 
 /** A thinking block to send, and its place. */
 export interface ThinkingBlock {
@@ -20,19 +12,8 @@ export interface ThinkingBlock {
   readonly place: BlockPlace;
 }
 
-const format = 'anthropic-messages';
-
-interface Issued {
-  readonly index: number;
-  readonly place: BlockPlace;
-  readonly state: Pick<ReasoningDetail, 'text' | 'signature' | 'data'>;
-}
-
-/** The `reasoning_details` entry of a block. The block can be built from the entry alone. */
-export function detailOf({ provider, mapping }: Target, { index, place, state }: Issued): ReasoningDetail {
-  const detail: ReasoningDetail = { type: state.data === undefined ? 'reasoning.text' : 'reasoning.encrypted', provider: provider.account, format, model: mapping.externalId, index, ...state };
-  return place.text === 0 && place.calls === 0 ? detail : { ...detail, after: place };
-}
+/** `format` of the entries. */
+export const format = 'anthropic-messages';
 
 /**
  * The thinking blocks that go back with a message: the complete ones that this provider and this model issued.
@@ -50,9 +31,4 @@ export function thinkingOf({ reasoning_details: details }: Message, { provider, 
 function blockOf({ type, text, signature, data }: ReasoningDetail): ThinkingBlock['block'] | null {
   if (type === 'reasoning.encrypted') return typeof data === 'string' && data !== '' ? { type: 'redacted_thinking', data } : null;
   return typeof signature === 'string' && signature !== '' ? { type: 'thinking', thinking: typeof text === 'string' ? text : '', signature } : null;
-}
-
-function placeOf(after: unknown): BlockPlace {
-  const { text, calls, parts } = fieldsOf(after);
-  return { text: typeof text === 'number' ? text : 0, calls: typeof calls === 'number' ? calls : 0, ...(typeof parts === 'number' && { parts }) };
 }

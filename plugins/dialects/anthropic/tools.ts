@@ -3,7 +3,7 @@ import type { ChatRequest, Tool, ToolChoice } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type ClaudeAsk, takesSchemas } from '../families/claude.ts';
-import { claudeSchema } from '../families/claude-schema.ts';
+import { claudeSchema, needsTool } from '../families/claude-schema.ts';
 import { answerTool } from './answer-tool.ts';
 import type { Block, Writing } from './content.ts';
 import { isSameForm, nativeOf } from './form.ts';
@@ -31,8 +31,9 @@ export function answerFormOf(request: ChatRequest, target: Target, writing: Writ
       return { ...free, tool: answerToolOf({ type: 'object' }) };
     case 'json_schema': {
       const schema = responseFormat.json_schema?.schema ?? { type: 'object' };
-      if (!takesSchemas(target)) return { format: null, tool: answerToolOf(schema), isStrict: true };
-      return { format: { type: 'json_schema', schema: isSameForm(request) ? schema : taken(schema, 'response_format', writing) }, tool: null, isStrict: true };
+      const isOwn = isSameForm(request);
+      if (!takesSchemas(target) || (!isOwn && needsTool(schema))) return { format: null, tool: answerToolOf(schema), isStrict: true };
+      return { format: { type: 'json_schema', schema: isOwn ? schema : taken(schema, 'response_format', writing) }, tool: null, isStrict: true };
     }
     default:
       throw new GatewayError('unsupported_value', `This provider does not support the response format "${responseFormat?.type}".`, { param: 'response_format' });

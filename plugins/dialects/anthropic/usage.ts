@@ -1,6 +1,6 @@
 /** Turns the token counts of the Messages API into `Usage`, whose classes do not overlap. A count that the provider does not give stays null. */
 import type { Usage } from '../../../core/chat.ts';
-import { countOf, type Fields, fieldsOf, listOf } from '../../../core/wire/fields.ts';
+import { atMost, countOf, type Fields, fieldsOf, listOf } from '../../../core/wire/fields.ts';
 
 /** The counts of the reports so far. wire: `input` excludes the cache counts, `output` includes thinking (Anthropic: Prompt caching; Extended thinking). */
 export interface Counts {
@@ -79,5 +79,3 @@ function added(passes: readonly Counts[]): Partial<Counts> {
   }
   return sums;
 }
-
-const atMost = (part: number | null, whole: number | null): number | null => (part === null || whole === null ? part : Math.min(part, whole));

@@ -1,11 +1,13 @@
 /** Decodes answers of Converse into chunks. There is one record of state for each stream and one function for each type of event. wire: events as in Amazon Bedrock: ConverseStream. */
-import { createHash } from 'node:crypto';
 import type { Chunk, FinishReason, Usage } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, textOf } from '../../../core/wire/fields.ts';
+import { billed, invalidAnswer } from '../../../core/wire/upstream-error.ts';
+import { callIdFrom } from '../families/call-ids.ts';
+import { type BlockPlace, detailOf } from '../families/thinking-blocks.ts';
 import { decodeException, noOutput } from './error.ts';
-import { detailOf, type BlockPlace } from './replay.ts';
+import { format } from './replay.ts';
 import { answerTool } from './tools.ts';
 import { toUsage } from './usage.ts';
 
@@ -21,6 +23,8 @@ interface AnswerState {
   thoughts: number;
   hasAnswer: boolean;
   isFinished: boolean;
+  /** The error where the answer ended as a failure. The usage comes after the failure, so the error is thrown at the end. */
+  fault: GatewayError | null;
   usage: Usage | null;
   /** The characters of all events so far, which is the place of the next event in the stream. */
   heard: number;
@@ -48,8 +52,6 @@ interface Thinking {
 
 const noChunks: readonly Chunk[] = [];
 
-const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
-
 /** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
   const answer = newAnswer(target);
@@ -69,10 +71,16 @@ export function createDecoder(target: Target): Decoder {
       answer.heard += event.data.length;
       return answer.out;
     },
-    end: () => noChunks,
+    end() {
+      if (answer.fault !== null) throw answer.fault;
+      return noChunks;
+    },
     // wire: `metadata` with the usage comes after `messageStop` (Amazon Bedrock: ConverseStream), but sometimes before it (recorded traffic, as of 2026-11)
     get done() {
       return answer.isFinished && answer.usage !== null;
+    },
+    get fault() {
+      return answer.fault;
     },
   };
 }
@@ -89,6 +97,7 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   for (const [at, block] of blocks.entries()) if (!isByTool || block['text'] === undefined) addWhole(answer, at, block);
   addFinish(answer, body['stopReason']);
   addUsage(answer, body['usage']);
+  if (answer.fault !== null) throw billed(answer.fault, answer.out);
   return answer.out;
 }
 
@@ -101,6 +110,7 @@ const newAnswer = (target: Target): AnswerState => ({
   thoughts: 0,
   hasAnswer: false,
   isFinished: false,
+  fault: null,
   usage: null,
   heard: 0,
   out: [],
@@ -121,9 +131,9 @@ function parseEvent({ data }: WireEvent): Fields {
   try {
     value = JSON.parse(data);
   } catch (cause) {
-    throw new GatewayError('upstream_invalid_response', 'The provider sent an event that is not JSON.', { cause });
+    throw invalidAnswer('an event that is not JSON', cause);
   }
-  if (!isFields(value)) throw invalid('an event that is not a JSON object');
+  if (!isFields(value)) throw invalidAnswer('an event that is not a JSON object');
   return value;
 }
 
@@ -145,7 +155,7 @@ function startBlock(answer: AnswerState, event: Fields): void {
 
 function startCall(answer: AnswerState, at: unknown, toolUse: Fields): Call {
   const name = textOf(toolUse['name']) ?? '';
-  if (name === '') throw invalid('a tool call without a name');
+  if (name === '') throw invalidAnswer('a tool call without a name');
   if (name === answerTool) {
     const index = answer.hasAnswer ? 'spare' : 'answer';
     answer.hasAnswer = true;
@@ -153,7 +163,7 @@ function startCall(answer: AnswerState, at: unknown, toolUse: Fields): Call {
   }
   const index = answer.calls++;
   // an answer has no id here, so the place in the stream makes the id of a call unique
-  const id = textOf(toolUse['toolUseId']) ?? `call_${createHash('sha256').update(`${answer.heard}/${index}/${JSON.stringify(toolUse)}`).digest('base64url').slice(0, 24)}`;
+  const id = textOf(toolUse['toolUseId']) ?? callIdFrom(`${answer.heard}/${index}/${JSON.stringify(toolUse)}`);
   answer.out.push({ type: 'tool-start', choice: 0, index, id, name });
   return open(answer, at, { kind: 'call', index, hasInput: false });
 }
@@ -169,7 +179,7 @@ function addDelta(answer: AnswerState, { contentBlockIndex: at, delta }: Fields)
   else if (isFields(delta['reasoningContent'])) addReasoning(answer, at, delta['reasoningContent']);
   else if (isFields(delta['toolUse'])) {
     const block = answer.blocks.get(at);
-    if (block === undefined || block.kind === 'thinking') throw invalid('a part of a tool call that has not begun');
+    if (block === undefined || block.kind === 'thinking') throw invalidAnswer('a part of a tool call that has not begun');
     addInput(answer, block, textOf(delta['toolUse']['input']) ?? '');
   }
 }
@@ -190,7 +200,7 @@ function addInput(answer: AnswerState, block: Call, piece: string): void {
 /** wire: the bytes of a redacted block are in `redactedContent` (Amazon Bedrock: ReasoningContentBlockDelta); some hosts call the field `data` (recorded traffic, as of 2026-11). */
 function addReasoning(answer: AnswerState, at: unknown, reasoning: Fields): void {
   const known = answer.blocks.get(at);
-  const block = known?.kind === 'thinking' ? known : open(answer, at, { kind: 'thinking', place: { text: answer.text, calls: answer.calls }, text: '', signature: '', redacted: [] });
+  const block: Thinking = known?.kind === 'thinking' ? known : open(answer, at, { kind: 'thinking', place: { text: answer.text, calls: answer.calls }, text: '', signature: '', redacted: [] });
   const piece = textOf(reasoning['text']) ?? '';
   const redacted = textOf(reasoning['redactedContent']) ?? textOf(reasoning['data']) ?? '';
   block.text += piece;
@@ -211,7 +221,7 @@ function endBlock(answer: AnswerState, at: unknown): void {
   const { place, text: thought, signature, redacted } = block;
   if (signature === '' && redacted.length === 0) return;
   const state = redacted.length > 0 ? { data: joinedBase64(redacted) } : { text: thought, signature };
-  answer.out.push({ type: 'reasoning-detail', choice: 0, detail: detailOf(answer.target, { index: answer.thoughts++, place, state }) });
+  answer.out.push({ type: 'reasoning-detail', choice: 0, detail: detailOf(answer.target, { format, index: answer.thoughts++, place, state }) });
 }
 
 /** Joins the pieces of one value in base64. If each piece was encoded by itself, there is padding inside, and the bytes are joined instead. */
@@ -248,7 +258,9 @@ function addFinish(answer: AnswerState, stopReason: unknown): void {
   for (const at of answer.blocks.keys()) endBlock(answer, at);
   answer.isFinished = true;
   const native = typeof stopReason === 'string' && stopReason !== '' ? stopReason : null;
-  answer.out.push({ type: 'finish', choice: 0, reason: reasonOf(native, answer), native });
+  const reason = reasonOf(native, answer);
+  if (reason === 'error') answer.fault = new GatewayError('upstream_error', `The provider ended its answer with "${(native ?? '').slice(0, 64)}".`);
+  else answer.out.push({ type: 'finish', choice: 0, reason, native });
 }
 
 const reasons = new Map<string, FinishReason | 'error'>([
@@ -270,10 +282,9 @@ const likely: readonly (readonly [RegExp, FinishReason | 'error'])[] = [
   [/malformed|error|fail/i, 'error'],
 ];
 
-function reasonOf(native: string | null, { calls, hasAnswer }: AnswerState): FinishReason {
+function reasonOf(native: string | null, { calls, hasAnswer }: AnswerState): FinishReason | 'error' {
   const word = native ?? 'end_turn';
   const reason = reasons.get(word) ?? likely.find(([pattern]) => pattern.test(word))?.[1] ?? 'completed';
-  if (reason === 'error') throw new GatewayError('upstream_error', `The provider ended its answer with "${word.slice(0, 64)}".`);
   if (reason === 'completed' && calls > 0) return 'tool_calls';
   // a call of the answer tool is the answer, so the caller sees no tool call
   return reason === 'tool_calls' && calls === 0 && hasAnswer ? 'completed' : reason;

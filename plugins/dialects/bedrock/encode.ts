@@ -3,7 +3,7 @@ import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, Message } from '../../../core/chat.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { isFields } from '../../../core/wire/fields.ts';
-import { claudeSchema } from '../families/claude-schema.ts';
+import { claudeSchema, needsTool } from '../families/claude-schema.ts';
 import { beganWithoutThinking, claudeTerms } from '../families/claude.ts';
 import { refuseNone, thinksAlways } from '../families/thinkers.ts';
 import { CachePoints } from './cache-points.ts';
@@ -66,7 +66,7 @@ class Draft {
     const adjust = (parameter: string, change: string): void => this.adjustments.add(parameter, change);
     const cachePoints = new CachePoints(this.#target, adjust);
     const form = this.#form();
-    const isNative = form?.forced === 'schema' && takesSchemasHere(this.#target);
+    const isNative = form?.forced === 'schema' && takesSchemasHere(this.#target) && !needsTool(form.schema);
     const plan = planTools(request, { target: this.#target, answer: isNative ? null : form, cachePoints, adjust });
     const conversation = readConversation(request.messages);
     const terms = this.#model.family === 'claude' ? this.#claude(plan, conversation) : this.#another();

@@ -1,10 +1,10 @@
 /** Encodes a conversation for Converse, in which user and assistant alternate and each block is an object with one key. */
-import { createHash } from 'node:crypto';
 import { objectIn } from '../../../core/wire/json.ts';
 import { fieldsOf, listOf, textOf } from '../../../core/wire/fields.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { partsOf, type Turn, type Turns, turnsOf } from '../../../core/wire/turns.ts';
+import { lettersAndDigits, nineCharacters } from '../families/call-ids.ts';
 import type { CachePoints } from './cache-points.ts';
 import { type Block, documentBlock, type DocumentNames, imageBlock, unsupported } from './media.ts';
 import { modelClassOf } from './models.ts';
@@ -235,10 +235,5 @@ const wordsOf = ({ type, text, refusal }: ContentPart): string | null => {
   return type === 'text' ? (text ?? '') : null;
 };
 
-const digest = (id: string): string => createHash('sha256').update(id).digest('base64url').replaceAll(/[-_]/g, '');
-
-/** wire: models of Mistral take ids of nine letters or digits (vercel/ai, packages/amazon-bedrock/src/normalize-tool-call-id.ts, 2026-11). A hash is used, because cut ids such as `tooluse_...` could be equal. */
-const nineCharacters = (id: string): string => (/^[a-zA-Z0-9]{9}$/.test(id) ? id : digest(id).slice(0, 9));
-
 /** wire: an id has at most 64 letters, digits, `_` and `-` (Amazon Bedrock: ToolUseBlock), and ids of other providers have dots and colons. */
-const plainId = (id: string): string => (/^[\w-]{1,64}$/.test(id) ? id : `call_${digest(id).slice(0, 32)}`);
+const plainId = (id: string): string => (/^[\w-]{1,64}$/.test(id) ? id : `call_${lettersAndDigits(id).slice(0, 32)}`);

@@ -1,5 +1,5 @@
 /** Reduces a JSON Schema to the subset that Claude takes for structured answers and strict tools. */
-import { type Fields, isFields } from '../../../core/wire/fields.ts';
+import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
 
 /** A schema in that subset. */
 export interface ClaudeSchema {
@@ -60,3 +60,19 @@ function inner(keyword: string, value: unknown, dropped: Set<string>): unknown {
 }
 
 const isObjectSchema = ({ type, properties }: Fields): boolean => type === 'object' || properties !== undefined || (Array.isArray(type) && (type as unknown[]).includes('object'));
+
+/**
+ * Whether an answer of this schema has to come as the input of a tool: some object of it has no properties of its own, such as a map. Closed, as Claude
+ * takes objects in this subset alone, it could only be empty. wire: a tool takes an object without a choice at the top (Anthropic: Tool use)
+ */
+export const needsTool = (schema: object): boolean => (schema as Fields)['type'] === 'object' && !isComposed(schema as Fields) && hasMap(schema);
+
+function hasMap(schema: unknown): boolean {
+  if (Array.isArray(schema)) return (schema as unknown[]).some(hasMap);
+  if (!isFields(schema)) return false;
+  return isMap(schema) || Object.entries(schema).some(([keyword, value]) => (named.has(keyword) ? isFields(value) && Object.values(value).some(hasMap) : (listed.has(keyword) || keyword === 'items') && hasMap(value)));
+}
+
+const isMap = (schema: Fields): boolean => isObjectSchema(schema) && !isComposed(schema) && schema['additionalProperties'] !== false && Object.keys(fieldsOf(schema['properties'])).length === 0;
+
+const isComposed = (schema: Fields): boolean => '$ref' in schema || [...listed].some((keyword) => keyword in schema);

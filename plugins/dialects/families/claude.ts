@@ -29,6 +29,8 @@ interface ClaudeClass {
   readonly sampling: 'none' | 'one' | 'all';
   /** True if it takes a JSON schema for its answer (`output_config.format`), and strict tools. */
   readonly schemas: boolean;
+  /** Set if it takes instructions between the turns. */
+  readonly laterInstructions?: true;
 }
 
 /** Matches one version and no later one: `opus-4` matches `opus-4-20250514`, but not `opus-4-1`. */
@@ -36,10 +38,11 @@ const named = (name: string): RegExp => new RegExp(`${name.replaceAll('.', '[-.]
 
 /** The first row that matches counts. */
 const classes: readonly ClaudeClass[] = [
-  { match: /fable|mythos/, cap: 128_000, thinking: 'adaptive', unasked: 'always', sampling: 'none', schemas: true },
-  { match: named('(?:opus|sonnet)-5.5'), cap: 128_000, thinking: 'adaptive', unasked: 'always', sampling: 'none', schemas: true },
-  { match: named('(?:opus|sonnet)-5'), cap: 128_000, thinking: 'adaptive', unasked: 'unless-disabled', sampling: 'none', schemas: true },
-  { match: named('opus-4.[78]'), cap: 128_000, thinking: 'adaptive', sampling: 'none', schemas: true },
+  { match: /fable|mythos/, cap: 128_000, thinking: 'adaptive', unasked: 'always', sampling: 'none', schemas: true, laterInstructions: true },
+  { match: named('(?:opus|sonnet)-5.5'), cap: 128_000, thinking: 'adaptive', unasked: 'always', sampling: 'none', schemas: true, laterInstructions: true },
+  { match: named('(?:opus|sonnet)-5'), cap: 128_000, thinking: 'adaptive', unasked: 'unless-disabled', sampling: 'none', schemas: true, laterInstructions: true },
+  { match: named('opus-4.8'), cap: 128_000, thinking: 'adaptive', sampling: 'none', schemas: true, laterInstructions: true },
+  { match: named('opus-4.7'), cap: 128_000, thinking: 'adaptive', sampling: 'none', schemas: true },
   { match: named('(?:opus|sonnet)-4.6'), cap: 128_000, thinking: 'either', xhigh: 'max', sampling: 'one', schemas: true },
   { match: named('(?:opus|sonnet|haiku)-4.5'), cap: 64_000, thinking: 'budget', sampling: 'one', schemas: true },
   { match: named('opus-4.1'), cap: 32_000, thinking: 'budget', sampling: 'one', schemas: false },
@@ -49,7 +52,7 @@ const classes: readonly ClaudeClass[] = [
   { match: /claude-3[-.]5|(?:sonnet|haiku)-3[-.]5/, cap: 8192, thinking: 'never', sampling: 'all', schemas: false },
   { match: /claude-(?:3|2|instant)|(?:opus|sonnet|haiku)-3/, cap: 4096, thinking: 'never', sampling: 'all', schemas: false },
   // a Claude that is newer than this table is treated like the newest ones, and gets nothing that any of them refuses
-  { match: /claude|opus|sonnet|haiku/, cap: null, usual: 32_000, thinking: 'adaptive', unasked: 'unless-disabled', sampling: 'none', schemas: true },
+  { match: /claude|opus|sonnet|haiku/, cap: null, usual: 32_000, thinking: 'adaptive', unasked: 'unless-disabled', sampling: 'none', schemas: true, laterInstructions: true },
 ];
 
 /** wire: servers of other vendors took over this API in its first form, with budgets (for example DeepSeek: Anthropic API, as of 2026-11). */
@@ -102,6 +105,9 @@ export interface ClaudeTerms {
 
 /** True if the model takes a JSON schema for its answer (`output_config.format`), and strict tools. */
 export const takesSchemas = (target: Target): boolean => classOf(target).schemas;
+
+/** True if the model takes instructions between the turns. wire: older models and other vendors answer 400 (anthropics/claude-code#61412, deepseek-ai/awesome-deepseek-integration#639). */
+export const takesLaterInstructions = (target: Target): boolean => classOf(target).laterInstructions === true;
 
 /** The budgets for efforts, in tokens, for models that take only a budget. wire: a budget below 1,024 is a 400 (Anthropic: Extended thinking). */
 const budgets: Readonly<Record<Exclude<Effort, 'none'>, number>> = { minimal: 1024, low: 2048, medium: 8192, high: 16_384, xhigh: 32_768 };

@@ -3,13 +3,13 @@
  * functions, as one event that has everything. wire: the stream has no end mark. A candidate ends with its `finishReason`, and the
  * stream ends with its body (Gemini API: generateContent).
  */
-import { createHash } from 'node:crypto';
 import type { Chunk, FinishReason } from '../../../core/chat.ts';
 import type { Decoder, Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { sanitise } from '../../../core/wire/upstream-error.ts';
+import { billed, invalidAnswer, sanitise } from '../../../core/wire/upstream-error.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { parseAnswer } from '../../../core/wire/json.ts';
+import { callIdFrom } from '../families/call-ids.ts';
 import { decodeAnswerError, isError } from './error.ts';
 import { toLogprobs } from './logprobs.ts';
 import { createPartialArgs, type PartialArgs } from './partial-args.ts';
@@ -50,8 +50,6 @@ const noChunks: readonly Chunk[] = [];
 /** safety: the index of a candidate is an index of a list here, so a huge one would take memory. The API has at most 8 candidates (Gemini API: generateContent). */
 const mostChoices = 128;
 
-const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
-
 const newAnswer = (target: Target): AnswerState => ({ target, choices: [], counts: null, queries: new Set(), id: '', fault: null, out: [] });
 
 /** Makes the decoder of one stream. */
@@ -71,6 +69,9 @@ export function createDecoder(target: Target): Decoder {
       if (answer.fault !== null) throw answer.fault;
       return noChunks;
     },
+    get fault() {
+      return answer.fault;
+    },
   };
 }
 
@@ -86,15 +87,15 @@ function parse(data: string): unknown {
 export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   const answer = newAnswer(target);
   for (const event of Array.isArray(body) ? (body as unknown[]) : [body]) addEvent(answer, event, body);
-  if (answer.fault !== null) throw answer.fault;
-  if (answer.choices.length === 0) throw invalid('an answer without candidates');
+  if (answer.fault !== null) throw billed(answer.fault, answer.out);
+  if (answer.choices.length === 0) throw invalidAnswer('an answer without candidates');
   for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) addUnsaidFinish(answer, choice);
   return answer.out;
 }
 
 /** Ends a choice of a whole body that has no `finishReason`. A whole body is complete, but a choice without content and without a reason is no answer. */
 function addUnsaidFinish(answer: AnswerState, choice: Choice): void {
-  if (isEmpty(choice)) throw invalid('an answer without content');
+  if (isEmpty(choice)) throw invalidAnswer('an answer without content');
   finish(answer, choice, { reason: choice.callIds.size > 0 ? 'tool_calls' : 'completed', native: null });
 }
 
@@ -148,7 +149,7 @@ function addCandidate(answer: AnswerState, { candidate, at, source }: CandidateP
 function choiceOf(answer: AnswerState, at: number): Choice {
   const known = answer.choices[at];
   if (known !== undefined) return known;
-  if (!Number.isInteger(at) || at < 0 || at >= mostChoices) throw invalid(`a candidate with the index ${at}`);
+  if (!Number.isInteger(at) || at < 0 || at >= mostChoices) throw invalidAnswer(`a candidate with the index ${at}`);
   const choice: Choice = { at, length: 0, callIds: new Set(), images: 0, draft: null, details: 0, open: null, isFinished: false };
   answer.choices[at] = choice;
   return choice;
@@ -216,7 +217,7 @@ function addCall(answer: AnswerState, choice: Choice, { call, source }: { readon
   if (typeof name !== 'string' || name === '') return addToOpenCall(answer, choice, { args, pieces });
   closeCall(answer, choice);
   const index = choice.callIds.size;
-  const callId = typeof id === 'string' && id !== '' && !choice.callIds.has(id) ? id : idFrom(`${seedOf(answer, source)}/${choice.at}/${index}`);
+  const callId = typeof id === 'string' && id !== '' && !choice.callIds.has(id) ? id : callIdFrom(`${seedOf(answer, source)}/${choice.at}/${index}`);
   choice.callIds.add(callId);
   answer.out.push({ type: 'tool-start', choice: choice.at, index, id: callId, name });
   const whole = fieldsOf(args);
@@ -232,7 +233,7 @@ function addCall(answer: AnswerState, choice: Choice, { call, source }: { readon
 function addToOpenCall(answer: AnswerState, choice: Choice, { args, pieces }: { readonly args: unknown; readonly pieces: readonly unknown[] }): string | null {
   const { open } = choice;
   if (open === null) {
-    if (args !== undefined || pieces.length > 0) throw invalid('a tool call without a name');
+    if (args !== undefined || pieces.length > 0) throw invalidAnswer('a tool call without a name');
     return null;
   }
   for (const piece of pieces) open.args.add(piece);
@@ -251,8 +252,6 @@ function seedOf(answer: AnswerState, source: unknown): string {
   if (answer.id === '') answer.id = typeof source === 'string' ? source : JSON.stringify(source);
   return answer.id;
 }
-
-const idFrom = (seed: string): string => `call_${createHash('sha256').update(seed).digest('base64url').slice(0, 24)}`;
 
 interface Ending {
   readonly reason: FinishReason;

@@ -2,6 +2,7 @@
 import type { ContentPart } from '../../../core/chat.ts';
 import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { missing } from '../../../core/wire/checks.ts';
 import { type Fields, fieldsOf, isFields, textOf } from '../../../core/wire/fields.ts';
 
 /** A part of the wire. */
@@ -40,11 +41,6 @@ function refused(ways: PartWays, field: string, why: string): GatewayError {
   return new GatewayError('unsupported_value', `"${param}" ${why}.`, { param });
 }
 
-function missing(ways: PartWays, field: string, what: string): GatewayError {
-  const param = `${ways.pathOf()}.${field}`;
-  return new GatewayError('missing_required_parameter', `"${param}" is required: ${what}.`, { param });
-}
-
 const urlIn = (value: unknown): string | null => textOf(isFields(value) ? value['url'] : value);
 
 function encodeImage({ image_url: image }: ContentPart, ways: PartWays): WirePart {
@@ -61,7 +57,7 @@ const fetchedByVertex = [/^gs:\/\//, /^https?:\/\//];
 export const fetchesUrl = (url: string, isVertex: boolean): boolean => [...fetched, ...(isVertex ? fetchedByVertex : [])].some((pattern) => pattern.test(url));
 
 function encodeUrl(url: string | null, ways: PartWays, field: string): WirePart {
-  if (url === null) throw missing(ways, field, 'a URL');
+  if (url === null) throw missing(`${ways.pathOf()}.${field}`, 'a URL');
   const inline = parseDataUrl(url);
   if (inline !== null) return { inlineData: { mimeType: inline.mediaType, data: inline.data } };
   if (!fetchesUrl(url, ways.isVertex)) {
@@ -104,10 +100,10 @@ const types: ReadonlyMap<string, string> = new Map([
 function encodeAudio({ input_audio: audio }: ContentPart, ways: PartWays): WirePart {
   const { data, format } = fieldsOf(audio);
   const [base64, kind] = [textOf(data), textOf(format)];
-  if (base64 === null) throw missing(ways, 'input_audio.data', 'the audio in base64');
+  if (base64 === null) throw missing(`${ways.pathOf()}.input_audio.data`, 'the audio in base64');
   const inline = parseDataUrl(base64);
   if (inline !== null) return { inlineData: { mimeType: inline.mediaType, data: inline.data } };
-  if (kind === null) throw missing(ways, 'input_audio.format', 'wav or mp3, for example');
+  if (kind === null) throw missing(`${ways.pathOf()}.input_audio.format`, 'wav or mp3, for example');
   return { inlineData: { mimeType: `audio/${kind}`, data: base64 } };
 }
 
@@ -120,6 +116,6 @@ function encodeFile({ file }: ContentPart, ways: PartWays): WirePart {
     if (/^\w+:\/\//.test(content)) return encodeUrl(content, ways, 'file.file_data');
     return { inlineData: { mimeType: typeOf(textOf(filename) ?? '') ?? 'application/pdf', data: content } };
   }
-  if (known === null) throw missing(ways, 'file.file_data', 'a data URL');
+  if (known === null) throw missing(`${ways.pathOf()}.file.file_data`, 'a data URL');
   return encodeUrl(known, ways, 'file.file_id');
 }

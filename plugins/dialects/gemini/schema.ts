@@ -78,8 +78,8 @@ class Reducer {
     return complete;
   }
 
-  #cut(keyword: string): Fields {
-    this.#lost.add(keyword);
+  #cut(): Fields {
+    this.#lost.add('$ref');
     return { type: 'object' };
   }
 
@@ -95,7 +95,7 @@ class Reducer {
     const { $ref: reference, allOf, ...own } = given;
     const isCut = this.#left-- <= 0 || this.#depth > deepest;
     if (isCut || (reference === undefined && allOf === undefined)) {
-      parts.push(isCut ? this.#cut('$ref') : given);
+      parts.push(isCut ? this.#cut() : given);
       return trail;
     }
     const inner: Trail[] = [];
@@ -111,7 +111,7 @@ class Reducer {
     const found = trail.includes(reference) ? null : this.#find(reference);
     if (found !== null) this.#putIn += this.#sizeOf(reference, found);
     if (found !== null && this.#putIn <= mostPutIn) return this.#collect(found, [...trail, reference], parts);
-    parts.push(this.#cut('$ref'));
+    parts.push(this.#cut());
     return trail;
   }
 

@@ -45,9 +45,9 @@ export interface SignedThought {
 
 /** The signatures that one message brings back. */
 export interface Signatures {
-  /** By the id of the tool call. */
+  /** The signatures of tool calls, by the id of the call. */
   readonly calls: ReadonlyMap<string, string>;
-  /** By the number of the image. */
+  /** The signatures of images, by the number of the image. */
   readonly images: ReadonlyMap<number, string>;
   /** In the order of the answer. */
   readonly texts: readonly SignedText[];

@@ -7,6 +7,7 @@ import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
+import { billed, invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { decodeAnswerError } from './error.ts';
 import { habitsOf, type Vendor } from './habits.ts';
 import { createThinkTags, type Split, type ThinkTags } from './think-tags.ts';
@@ -30,7 +31,7 @@ interface AnswerState {
   /** The fields of sources that the caller has. */
   readonly givenSources: Set<string>;
   isOver: boolean;
-  /** The error with which a choice ended. It is thrown after the chunks of the same event are handed on, so that the record has their usage. */
+  /** The error with which a choice ended. It is thrown when the usage has come, which may be in a later event, or at the end. */
   fault: GatewayError | null;
   /** Chunks of the event that is being read. */
   out: Chunk[];
@@ -51,17 +52,17 @@ const noChunks: readonly Chunk[] = [];
 /** safety: the index of a choice is an index of a list here, so a huge one would take memory. The API takes `n` up to 128 (OpenAI: Chat completions). */
 const mostChoices = 128;
 
-const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
-
 /** Makes the decoder of one stream. */
 export function createDecoder(vendor: Vendor, target: Target): Decoder {
   const answer = newAnswer(vendor, target);
   return {
     get done() {
-      return answer.isOver;
+      return answer.isOver || (answer.fault !== null && answer.counts !== null);
+    },
+    get fault() {
+      return answer.fault;
     },
     push(event) {
-      if (answer.fault !== null) throw answer.fault;
       if (answer.isOver || event.data === '') return noChunks;
       // wire: `[DONE]` ends the stream (OpenAI: Chat completions, Streaming); whatever a server writes after it is ignored
       if (event.data.startsWith('[DONE]')) {
@@ -69,8 +70,9 @@ export function createDecoder(vendor: Vendor, target: Target): Decoder {
         return noChunks;
       }
       answer.out = [];
-      addEvent(answer, parseEvent(event, target));
-      if (answer.fault !== null && answer.out.length === 0) throw answer.fault;
+      const value = parseEvent(event, target);
+      if (answer.fault === null) addEvent(answer, value);
+      else addUsages(answer, value);
       return answer.out;
     },
     end() {
@@ -84,13 +86,13 @@ export function createDecoder(vendor: Vendor, target: Target): Decoder {
 
 /** Decodes a whole answer. Throws if the body is an error, which some servers send with status 200, or has no choices. */
 export function decodeBody(vendor: Vendor, body: unknown, target: Target): readonly Chunk[] {
-  if (!isFields(body)) throw invalid('a body that is not a JSON object');
+  if (!isFields(body)) throw invalidAnswer('a body that is not a JSON object');
   if (isError(body)) throw decodeAnswerError(body, target);
   const choices = body['choices'];
-  if (!Array.isArray(choices) || choices.length === 0) throw invalid('an answer without choices');
+  if (!Array.isArray(choices) || choices.length === 0) throw invalidAnswer('an answer without choices');
   const answer = newAnswer(vendor, target);
   addEvent(answer, body);
-  if (answer.fault !== null) throw answer.fault;
+  if (answer.fault !== null) throw billed(answer.fault, answer.out);
   // a whole body is complete, even if the server leaves `finish_reason` out
   for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) addFinish(answer, choice, null);
   return answer.out;
@@ -107,11 +109,11 @@ function parseEvent({ event, data }: WireEvent, target: Target): Fields {
     value = JSON.parse(data);
   } catch (cause) {
     if (event === 'error') throw decodeAnswerError(data, target);
-    throw new GatewayError('upstream_invalid_response', 'The provider sent an event that is not JSON.', { cause });
+    throw invalidAnswer('an event that is not JSON', cause);
   }
   // wire: Groq reports a broken stream as `event: error`. Other servers send `error` instead of `choices`, or beside them (OpenRouter: Errors, vLLM)
   if (event === 'error') throw decodeAnswerError(value, target);
-  if (!isFields(value)) throw invalid('an event that is not a JSON object');
+  if (!isFields(value)) throw invalidAnswer('an event that is not a JSON object');
   if (isError(value)) throw decodeAnswerError(value, target);
   return value;
 }
@@ -124,6 +126,10 @@ function addEvent(answer: AnswerState, event: Fields): void {
   if (event['citations'] !== undefined || event['search_results'] !== undefined) readSources(answer, event);
   const choices = event['choices'];
   if (Array.isArray(choices)) for (let at = 0; at < choices.length; at++) addChoice(answer, (choices as unknown[])[at], at);
+  addUsages(answer, event);
+}
+
+function addUsages(answer: AnswerState, event: Fields): void {
   const usage = event['usage'];
   if (isFields(usage)) addUsage(answer, usage);
   // wire: Groq sends usage in `x_groq`, and in some streams also at the top (2026-02-11)
@@ -179,7 +185,7 @@ function withNumberedCalls(message: Fields): Fields {
 function choiceOf(answer: AnswerState, at: number): Choice {
   const known = answer.choices[at];
   if (known !== undefined) return known;
-  if (!Number.isInteger(at) || at < 0 || at >= mostChoices) throw invalid(`a choice with the index ${at}`);
+  if (!Number.isInteger(at) || at < 0 || at >= mostChoices) throw invalidAnswer(`a choice with the index ${at}`);
   const choice: Choice = {
     at,
     calls: newToolCalls(),

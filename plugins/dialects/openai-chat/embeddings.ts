@@ -4,7 +4,7 @@ import { Adjustments } from '../../../core/wire/adjustments.ts';
 import { countOf, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { isClientSetting } from '../families/client-settings.ts';
-import { queryOf } from './encode.ts';
+import { queryOf } from '../families/query.ts';
 import type { Vendor } from './habits.ts';
 
 export const embedderOf = (vendor: Vendor): Embedder => ({
@@ -18,7 +18,7 @@ export const embedderOf = (vendor: Vendor): Embedder => ({
       if (isClientSetting(field) || refused.includes(field)) adjustments.dropField(field, value);
       else body[field] = value;
     }
-    return { path: `/embeddings${queryOf(vendor, target)}`, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body), adjustments: adjustments.list };
+    return { path: `/embeddings${queryOf(vendor.query, target.provider)}`, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body), adjustments: adjustments.list };
   },
   decode({ body }) {
     if (!isFields(body)) throw noVectors();

@@ -8,6 +8,7 @@ import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
 import { clampedBudget, isClaude } from '../families/claude.ts';
 import { isClientSetting } from '../families/client-settings.ts';
 import { takes } from '../families/openai-models.ts';
+import { queryOf } from '../families/query.ts';
 import { refuseNone } from '../families/thinkers.ts';
 import { withoutForeign } from './foreign.ts';
 import { type Habits, habitsOf, type Vendor } from './habits.ts';
@@ -17,7 +18,7 @@ import { encodeMessages, without } from './messages.ts';
 export function encode(vendor: Vendor, request: ChatRequest, target: Target): WireRequest {
   const draft = new Draft(vendor, request, target);
   return {
-    path: `/chat/completions${queryOf(vendor, target)}`,
+    path: `/chat/completions${queryOf(vendor.query, target.provider)}`,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(draft.body()),
     adjustments: draft.adjustments.list,
@@ -210,17 +211,6 @@ function withPlainSchemas(tools: readonly Tool[], { schemaDrops }: Vendor): read
     const parameters = Object.fromEntries(Object.entries(schema).filter(([field]) => !schemaDrops.includes(field)));
     return { ...tool, function: { ...tool.function, parameters } };
   });
-}
-
-/** The query of a request, such as the version of the API. */
-export function queryOf({ query }: Vendor, { provider }: Target): string {
-  if (query === undefined) return '';
-  const values = new URLSearchParams();
-  for (const [name, setting] of Object.entries(query)) {
-    const value = provider.settings[setting];
-    if (typeof value === 'string') values.set(name, value);
-  }
-  return values.size === 0 ? '' : `?${values.toString()}`;
 }
 
 /** The header with the API key; none if the provider entry has no key. */

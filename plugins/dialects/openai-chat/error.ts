@@ -1,7 +1,7 @@
 /** Decodes the errors of chat servers, in all the shapes that they use. `core/wire/upstream-error.ts` decides what an error means. */
 import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../core/errors.ts';
-import { type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
+import { codeIn, type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
 import { type Fields, fieldsOf, isFields, textOf } from '../../../core/wire/fields.ts';
 
 /** What an error body says, and the status that it names, if it names one. */
@@ -34,7 +34,7 @@ function readComplaint(body: unknown, depth = 0): StatedComplaint {
   const cause = inner === null ? null : readComplaint(inner, depth + 1);
   const causeText = cause?.message ?? (inner === null ? textOf(metadata['raw']) : null);
   const own = messageOf(error === outer ? whole : error);
-  const code = codeText(error['code']);
+  const code = codeIn(error['code']);
   return {
     message: own !== null && causeText !== null ? `${own}: ${causeText}` : (own ?? causeText),
     type: textOf(error['type']) ?? cause?.type ?? null,
@@ -44,12 +44,6 @@ function readComplaint(body: unknown, depth = 0): StatedComplaint {
     status: statusOf(error['status_code']) ?? statusOf(error['code']) ?? statusOf(error['status']),
     isModerated: Array.isArray(metadata['reasons']) || metadata['flagged_input'] !== undefined,
   };
-}
-
-/** The code as text. wire: xAI writes a sentence into `code` (vercel/ai, packages/xai/src/xai-error.ts, 2026-11), which is no code for a caller. */
-function codeText(code: unknown): string | null {
-  if (typeof code === 'number') return String(code);
-  return typeof code === 'string' && /^[\w.:-]{1,64}$/.test(code) ? code : null;
 }
 
 const statusOf = (value: unknown): number | null => {

@@ -1,9 +1,9 @@
 /** Encodes messages in the way that one vendor takes them. Parts that need no change go out as the same object. */
-import { createHash } from 'node:crypto';
 import type { ContentPart, Message, ReasoningDetail, ToolCall } from '../../../core/chat.ts';
 import { textOf } from '../../../core/wire/fields.ts';
+import { withResultsAtCalls } from '../../../core/wire/turns.ts';
+import { callIdFrom, nineCharacters } from '../families/call-ids.ts';
 import type { Habits, Vendor } from './habits.ts';
-import { idFrom } from './tool-calls.ts';
 
 /** What the encoding of a message depends on. */
 export interface MessageWays {
@@ -21,7 +21,9 @@ export interface MessageWays {
 const answerFields = ['reasoning', 'reasoning_content', 'reasoning_details', 'annotations', 'citations', 'search_results', 'images'];
 
 /** Encodes the messages of a request. */
-export function encodeMessages(messages: readonly Message[], ways: MessageWays): readonly Message[] {
+export function encodeMessages(given: readonly Message[], ways: MessageWays): readonly Message[] {
+  const messages = withResultsAtCalls(given, { inTurns: false });
+  if (messages !== given) ways.changed('messages', 'results of tools put behind their calls');
   const turns = messages.findIndex(({ role }) => !isInstruction(role));
   const leading = turns === -1 ? messages.length : turns;
   const encoded = messages.map((message, at) => encodeMessage(ways.vendor.takesRefusal === true ? message : withSaidRefusal(message), roleOf(message.role, at < leading, ways.habits), ways));
@@ -154,9 +156,5 @@ function withCallIds(encoded: Record<string, unknown>, taken: (id: string) => st
   if (id !== undefined) encoded['tool_call_id'] = taken(id);
 }
 
-/** wire: Mistral answers 400 to an id that is not nine letters or digits (Mistral: error text of `tool_call_id`). A hash is used, because cut ids of parallel calls could be equal. */
-const nineCharacters = (id: string): string =>
-  /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash('sha256').update(id).digest('base64url').replaceAll(/[-_]/g, '').slice(0, 9);
-
 /** wire: OpenAI answers 400 to an id of more than 40 characters (error text of `tool_calls[].id`); those of vLLM have had 46. */
-const fortyCharacters = (id: string): string => (id.length <= 40 ? id : idFrom(id));
+const fortyCharacters = (id: string): string => (id.length <= 40 ? id : callIdFrom(id));

@@ -1,8 +1,8 @@
 /** Joins the pieces of tool calls, and numbers the calls of one answer from 0, whichever numbers the provider uses. */
-import { createHash } from 'node:crypto';
 import type { Chunk } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
+import { callIdFrom } from '../families/call-ids.ts';
 
 interface Call {
   /** The provider's id, or an id made here if the call begins without one. */
@@ -133,7 +133,7 @@ function argumentsOf(value: unknown): string {
 function begin(calls: ToolCalls, call: Call, scope: ToolCallScope): void {
   const index = calls.begun++;
   const { given } = foundIn(calls);
-  const id = call.id === null || given.has(call.id) ? idFrom(`${scope.seed}/${scope.choice}/${index}`) : call.id;
+  const id = call.id === null || given.has(call.id) ? callIdFrom(`${scope.seed}/${scope.choice}/${index}`) : call.id;
   given.add(id);
   call.index = index;
   call.id ??= id;
@@ -141,9 +141,6 @@ function begin(calls: ToolCalls, call: Call, scope: ToolCallScope): void {
   if (call.held !== '') addArguments(call, call.held, scope);
   call.held = '';
 }
-
-/** An id that every server takes back. wire: OpenAI answers 400 to an id of more than 40 characters (error text of `tool_calls[].id`). */
-export const idFrom = (seed: string): string => `call_${createHash('sha256').update(seed).digest('base64url').slice(0, 24)}`;
 
 function addArguments(call: Call, text: string, { choice, chunks }: ToolCallScope): void {
   if (call.index === null) return;

@@ -1,6 +1,6 @@
 /** Turns the token counts of chat servers into `Usage`, whose classes do not overlap. A count that the server does not give stays null. */
 import type { Usage } from '../../../core/chat.ts';
-import { countOf, type Fields, fieldsOf } from '../../../core/wire/fields.ts';
+import { atMost, countOf, type Fields, fieldsOf } from '../../../core/wire/fields.ts';
 import { type Billed, billedOf } from '../families/billed.ts';
 
 /** How a vendor counts. */
@@ -68,8 +68,6 @@ export function toUsage(counts: Counts, habits: UsageHabits): Usage {
     ...counts.billed,
   };
 }
-
-const atMost = (part: number | null, whole: number | null): number | null => (part === null || whole === null ? part : Math.min(part, whole));
 
 /** wire: xAI counts reasoning outside of `completion_tokens` on this API (12 + 320 + 2 = 334, recorded 2026-02-11), and inside on Responses. The total shows which it is. */
 function reasoningIsOutside({ prompt, completion, total, reasoning }: Counts, habits: UsageHabits): boolean {

@@ -1,8 +1,8 @@
 /** Joins the pieces of function calls, numbers the calls of one answer from 0, and takes calls out of the wrapper that some come in. */
-import { createHash } from 'node:crypto';
 import type { Chunk } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
+import { callIdFrom } from '../families/call-ids.ts';
 
 /** One `function_call` item. */
 export interface Call {
@@ -85,16 +85,13 @@ export class Calls {
 
   #begin(call: Call, out: Chunk[]): void {
     const index = this.begun++;
-    if (call.id === '' || this.#ids.has(call.id)) call.id = idFrom(`${call.seed}/${index}`);
+    if (call.id === '' || this.#ids.has(call.id)) call.id = callIdFrom(`${call.seed}/${index}`);
     this.#ids.add(call.id);
     call.index = index;
     out.push({ type: 'tool-start', choice: 0, index, id: call.id, name: call.name });
     if (call.text !== '') out.push({ type: 'tool-delta', choice: 0, index, arguments: call.text });
   }
 }
-
-/** An id of a call that every server takes. wire: a `call_id` may have at most 64 characters (OpenAI: Responses). */
-export const idFrom = (seed: string): string => `call_${createHash('sha256').update(seed).digest('base64url').slice(0, 24)}`;
 
 /**
  * True for a wrapper around several calls. wire: models like gpt-5.4 sometimes call a tool `parallel` that the caller did not declare, and

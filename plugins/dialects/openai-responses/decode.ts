@@ -6,6 +6,7 @@ import type { Chunk, FinishReason } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
+import { billed, invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { Calls, inputJson, inputPiece, isCustomCall } from './calls.ts';
 import { detailOf, type NextItem } from './details.ts';
 import { isAnother, type ItemKind, itemKinds, Items, type OpenItem, type OpenPart, unended, type Voice } from './items.ts';
@@ -33,8 +34,6 @@ const summary: Voice = { kind: 'reasoning', index: 'summary_index', field: 'text
 const thought: Voice = { kind: 'reasoning', index: 'content_index', field: 'text', chunk: 'reasoning-delta', part: 'reasoning_text', slot: 1 };
 
 const noChunks: readonly Chunk[] = [];
-const invalid = (what: string, cause?: unknown): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`, { cause });
-
 const newAnswer = (target: Target): AnswerState => ({ target, items: new Items(), calls: new Calls(), marks: new Marks(target.form), id: '', hasReasoned: false, isOver: false, out: [] });
 
 /** Makes the decoder of one stream. */
@@ -60,10 +59,10 @@ export function createDecoder(target: Target): Decoder {
 
 /** Decodes a whole answer. Throws if the body is an error, which may come with status 200, or has no output, or is not finished. */
 export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
-  if (!isFields(body)) throw invalid('a body that is not a JSON object');
-  if (body['error'] || body['type'] === 'error') throw decodeAnswerError(body, target);
-  if (!Array.isArray(body['output']) && !isFailed(body['status'])) throw invalid('an answer without output');
-  if (body['status'] === 'in_progress' || body['status'] === 'queued') throw invalid('an answer that is not finished');
+  if (!isFields(body)) throw invalidAnswer('a body that is not a JSON object');
+  if (body['type'] === 'error') throw decodeAnswerError(body, target);
+  if (!Array.isArray(body['output']) && !hasFailed(body)) throw invalidAnswer('an answer without output');
+  if (body['status'] === 'in_progress' || body['status'] === 'queued') throw invalidAnswer('an answer that is not finished');
   const answer = newAnswer(target);
   addResponse(answer, body, 'completed');
   return answer.out;
@@ -75,10 +74,10 @@ function parseEvent({ event, data }: WireEvent, target: Target): Fields {
     value = JSON.parse(data);
   } catch (cause) {
     if (event === 'error') throw decodeAnswerError(data, target);
-    throw invalid('an event that is not JSON', cause);
+    throw invalidAnswer('an event that is not JSON', cause);
   }
   if (event === 'error') throw decodeAnswerError(value, target);
-  if (!isFields(value)) throw invalid('an event that is not a JSON object');
+  if (!isFields(value)) throw invalidAnswer('an event that is not a JSON object');
   return value;
 }
 
@@ -292,10 +291,12 @@ function addEvent(answer: AnswerState, event: Fields): void {
 
 const isFailed = (status: unknown): boolean => status === 'failed' || status === 'cancelled';
 
+const hasFailed = ({ status, error }: Fields): boolean => isFailed(status) || Boolean(error);
+
 /** Reads the whole response, which a body is and which ends a stream. `event` is the last word of the event's name. */
 function addResponse(answer: AnswerState, response: Fields, event: string): void {
   const { status, output } = response;
-  if (isFailed(event) || isFailed(status) || response['error']) throw failureOf(response, answer.target);
+  if (isFailed(event) || hasFailed(response)) throw billed(failureOf(response, answer.target), usageOf(answer, response));
   addHead(answer, { response });
   // wire: the final object may have other ids, and may leave items out (recorded traffic, as of 2026-11). Its items are read only if none came before, or for those that did not end
   if (answer.items.all.length === 0) {
@@ -304,13 +305,19 @@ function addResponse(answer: AnswerState, response: Fields, event: string): void
   for (const item of answer.items.all) if (item.kind === 'function_call') answer.calls.close(item.call, answer.out);
   addDetails(answer);
   answer.marks.response(response, answer.out);
-  const searches = answer.items.all.filter(({ whole }) => isSearch(whole)).length;
-  const usage = readUsage(fieldsOf(response['usage']), searches > 0 || answer.target.form === form ? searches : undefined);
-  if (usage !== null) answer.out.push({ type: 'usage', usage });
+  answer.out.push(...usageOf(answer, response));
   if (typeof response['service_tier'] === 'string') answer.out.push({ type: 'extra', choice: 0, on: 'reply', field: 'service_tier', value: response['service_tier'] });
   answer.isOver = true;
   const native = status === 'incomplete' || event === 'incomplete' ? incompleteWord(response) : null;
   answer.out.push({ type: 'finish', choice: 0, reason: native === null ? (answer.calls.begun > 0 ? 'tool_calls' : 'completed') : reasonOf(native), native: native ?? 'completed' });
+}
+
+/** The usage that a response reports, with its searches. Nothing has read the items of a whole body that has failed, so its searches are counted in its `output`. */
+function usageOf({ items, target }: AnswerState, { usage: report, output }: Fields): Chunk[] {
+  const wholes = items.all.length > 0 ? items.all.map(({ whole }) => whole) : listOf(output).map(fieldsOf);
+  const searches = wholes.filter(isSearch).length;
+  const usage = readUsage(fieldsOf(report), searches > 0 || target.form === form ? searches : undefined);
+  return usage === null ? [] : [{ type: 'usage', usage }];
 }
 
 function failureOf(response: Fields, target: Target): GatewayError {

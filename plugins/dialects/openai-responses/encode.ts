@@ -6,9 +6,11 @@ import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { clampedBudget, isClaude } from '../families/claude.ts';
 import { isClientSetting } from '../families/client-settings.ts';
+import { queryOf } from '../families/query.ts';
 import { refuseNone } from '../families/thinkers.ts';
 import { type Habits, habitsOf, refuses } from './habits.ts';
 import { encodeInput } from './input.ts';
+import { form } from './marks.ts';
 
 type Body = Record<string, unknown>;
 
@@ -28,8 +30,9 @@ const leastTokens = 16;
 
 /** Encodes a request, credentials not included. A pure function. Throws `unsupported_value` for what the API cannot carry. */
 export function encode(request: ChatRequest, target: Target): WireRequest {
-  const draft = new Draft(request, target);
-  return { path: `/responses${draft.query()}`, headers: { 'content-type': 'application/json' }, body: JSON.stringify(draft.body()), adjustments: draft.adjustments.list };
+  const habits = habitsOf(target);
+  const draft = new Draft(request, target, habits);
+  return { path: `/responses${queryOf(habits.query, target.provider)}`, headers: { 'content-type': 'application/json' }, body: JSON.stringify(draft.body()), adjustments: draft.adjustments.list };
 }
 
 /** One request while it is encoded, with its adjustments. */
@@ -42,21 +45,12 @@ class Draft {
   readonly #own: Fields;
   readonly #isOwn: boolean;
 
-  constructor(request: ChatRequest, target: Target) {
+  constructor(request: ChatRequest, target: Target, habits: Habits) {
     this.#request = request;
-    this.#isOwn = request.form === 'responses';
+    this.#isOwn = request.form === form;
     this.#own = request.native?.fields ?? {};
     this.#target = target;
-    this.#habits = habitsOf(target);
-  }
-
-  query(): string {
-    const values = new URLSearchParams();
-    for (const [name, setting] of Object.entries(this.#habits.query)) {
-      const value = this.#target.provider.settings[setting];
-      if (typeof value === 'string') values.set(name, value);
-    }
-    return values.size === 0 ? '' : `?${values.toString()}`;
+    this.#habits = habits;
   }
 
   body(): Fields {

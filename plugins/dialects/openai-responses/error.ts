@@ -1,7 +1,7 @@
 /** Decodes the errors of the Responses API, in the shapes of OpenAI and of the other servers that speak it. */
 import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../core/errors.ts';
-import { type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
+import { codeIn, type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
 import { type Fields, fieldsOf, isFields, wordsOf } from '../../../core/wire/fields.ts';
 
 /** Decodes an error reply, which has a status of its own. */
@@ -52,7 +52,7 @@ function readComplaint(body: unknown): Complaint {
   const error = errorOf(body);
   const metadata = fieldsOf(error['metadata']);
   const inner = fieldsOf(error['innererror']);
-  const code = codeOf(error['code']);
+  const code = codeIn(error['code']);
   const param = wordsOf(error['param']);
   const type = wordsOf(error['type']);
   return {
@@ -63,12 +63,6 @@ function readComplaint(body: unknown): Complaint {
     code,
     isModerated: code === 'content_filter' || (code ?? '').includes('policy_violation') || inner['code'] === 'ResponsibleAIPolicyViolation' || Array.isArray(metadata['reasons']),
   };
-}
-
-/** The code as text. wire: xAI writes a sentence into `code` (vercel/ai, packages/xai/src/xai-error.ts, 2026-11), OpenRouter a number (OpenRouter: Errors). */
-function codeOf(code: unknown): string | null {
-  if (typeof code === 'number') return String(code);
-  return typeof code === 'string' && /^[\w.:-]{1,64}$/.test(code) ? code : null;
 }
 
 /** wire: the message of the provider behind OpenRouter is in `metadata.raw`, as text or as JSON in a text (OpenRouter: Errors). */

@@ -3,7 +3,7 @@ import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { idFrom } from './calls.ts';
+import { callIdFrom } from '../families/call-ids.ts';
 import { replayOf, thoughtsOf } from './details.ts';
 import type { Habits } from './habits.ts';
 
@@ -147,7 +147,7 @@ function saidPart(part: ContentPart, path: string, ways: InputWays): Item {
 }
 
 /** wire: a `call_id` may have at most 64 characters (OpenAI: Responses), and other providers have given longer ones. */
-const callId = (id: string): string => (id.length <= 64 ? id : idFrom(id));
+const callId = (id: string): string => (id.length <= 64 ? id : callIdFrom(id));
 
 function callOf({ id, function: { name, arguments: input }, native }: ToolCall, { habits }: InputWays): Item {
   const own = native?.fields ?? {};

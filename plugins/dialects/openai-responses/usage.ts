@@ -1,9 +1,7 @@
 /** Turns the token counts of the Responses API into `Usage`, whose classes do not overlap. A count that the provider does not give stays null. */
 import type { Usage } from '../../../core/chat.ts';
-import { countOf, type Fields, fieldsOf } from '../../../core/wire/fields.ts';
+import { atMost, countOf, type Fields, fieldsOf } from '../../../core/wire/fields.ts';
 import { billedOf } from '../families/billed.ts';
-
-const atMost = (part: number | null, whole: number | null): number | null => (part === null || whole === null ? part : Math.min(part, whole));
 
 /** Reads the `usage` of a response. Null if it names no tokens. A part that is larger than its whole is cut to it. @param webSearches that the provider bills; undefined: nobody asked for any */
 export function readUsage(report: Fields, webSearches?: number): Usage | null {

@@ -1,7 +1,8 @@
 /** Who issued an opaque string that comes back alone. */
 import { hash } from 'node:crypto';
-import type { ChatRequest, Message, ReasoningDetail } from '../../../core/chat.ts';
+import type { ChatRequest, ReasoningDetail } from '../../../core/chat.ts';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
+import { detailsOf } from '../../../core/wire/native.ts';
 import type { Recall, Thought } from './memory.ts';
 
 /** The opaque string of a detail; null where it has none. */
@@ -41,8 +42,6 @@ export async function withIssuers(request: ChatRequest, recall: Recall): Promise
   });
   return { ...request, messages };
 }
-
-const detailsOf = ({ reasoning_details: details }: Message): readonly ReasoningDetail[] => (Array.isArray(details) ? (details as readonly ReasoningDetail[]) : []);
 
 /** True if the detail has an opaque string and says nothing of who issued it. */
 const isBare = (detail: ReasoningDetail): boolean => detail.provider === undefined && opaqueOf(detail) !== null;

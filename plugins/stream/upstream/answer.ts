@@ -1,7 +1,8 @@
 /** Turns the HTTP answer of a provider into chunks: a stream of events, one JSON body, or an error. Each form has a limit of bytes. */
 import type { Chunk } from '../../../core/chat.ts';
+import { within } from '../../../core/cancellation.ts';
 import type { ServerLimits } from '../../../core/limits.ts';
-import type { Dialect, Target, WireEvent, WireRequest } from '../../../core/wire/dialect.ts';
+import type { Dialect, Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { parseAnswer } from '../../../core/wire/json.ts';
@@ -155,19 +156,27 @@ function decodeBody(text: string, { dialect, target }: { dialect: Dialect; targe
   return dialect.decodeBody(body, target);
 }
 
+/** How long the token counts of an answer that has ended as a failure are waited for. They come at once or never, and the caller waits for the error. */
+const countsMs = 1000;
+
+/** False: no bytes have come until then. @param until `performance.now()` */
+const isReady = async (bytes: Bytes, until: number): Promise<boolean> => await within(Promise.resolve(bytes.ready()).then(() => true), until - performance.now(), false);
+
 /** The source of a streamed answer. Each read returns the chunks of the bytes that came together. */
 async function streamSource(bytes: Bytes, { dialect, target, wire, limits }: AnswerParts): Promise<ChunkSource> {
   const bounds = { maxEventBytes: limits.upstreamEvent };
   const events = dialect.frames === undefined ? createSseReader(bounds) : await dialect.frames(bounds);
   const decoder = dialect.decoder(target);
-  const state: { failed: GatewayError | null; isOver: boolean } = { failed: null, isOver: false };
+  const state: { failed: GatewayError | null; isOver: boolean; countsUntil: number | null } = { failed: null, isOver: false, countsUntil: null };
 
-  const decode = (list: readonly WireEvent[]): Chunk[] => {
+  const decode = (part: Buffer | null): Chunk[] => {
     const chunks: Chunk[] = [];
     try {
-      for (const event of list) for (const chunk of decoder.push(event)) chunks.push(chunk);
+      for (const event of part === null ? events.end() : events.push(part)) for (const chunk of decoder.push(event)) chunks.push(chunk);
+      state.isOver = part === null || decoder.done === true;
+      if (state.isOver) chunks.push(...decoder.end());
     } catch (thrown) {
-      // the chunks before the broken event are returned first; the next read throws
+      // the chunks before the fault are returned first; the next read throws
       state.failed = GatewayError.from(thrown);
     }
     return chunks;
@@ -178,15 +187,13 @@ async function streamSource(bytes: Bytes, { dialect, target, wire, limits }: Ans
     async read() {
       if (state.failed !== null) throw state.failed;
       if (state.isOver) return null;
-      await bytes.ready();
+      const { fault } = decoder;
+      if (fault === undefined || fault === null) await bytes.ready();
+      else if (!(await isReady(bytes, (state.countsUntil ??= performance.now() + countsMs)))) throw fault;
       const part = taken(bytes, truncated);
-      const chunks = decode(part === null ? events.end() : events.push(part));
-      if (state.failed === null && (part === null || decoder.done === true)) {
-        state.isOver = true;
-        chunks.push(...decoder.end());
-        if (part !== null) bytes.release();
-      }
+      const chunks = decode(part);
       if (state.failed !== null && chunks.length === 0) throw state.failed;
+      if (state.isOver && state.failed === null && part !== null) bytes.release();
       return chunks;
     },
     cancel: () => bytes.cancel(),

@@ -41,7 +41,7 @@ export async function checkProviders({ config, dialects }: Pick<CheckupParts, 'c
 /** The provider that is nearest in time says it: others may be wrong themselves. */
 function ofClock(skews: readonly number[]): Finding {
   const [least] = skews.toSorted((a, b) => Math.abs(a) - Math.abs(b));
-  if (least === undefined) return { part: 'clock', state: 'note', text: 'not compared: no provider answered' };
+  if (least === undefined) return { part: 'clock', state: 'note', text: 'not compared: no provider said its time' };
   if (Math.abs(least) <= mostSkewMs) return { part: 'clock', state: 'good', text: 'agrees with the providers' };
   return { part: 'clock', state: 'fault', text: `${Math.round(Math.abs(least) / 1000)} s ${least > 0 ? 'ahead of' : 'behind'} the providers`, fix: 'set the clock of this machine, for example by NTP' };
 }
@@ -51,6 +51,8 @@ interface Reply {
   readonly skewMs: number | null;
   /** Null: the status is good. */
   readonly error: GatewayError | null;
+  /** What came in place of an API's answer; null: it may be one. */
+  readonly odd: 'redirect' | 'web page' | null;
 }
 
 async function examine(provider: Provider, dialect: Dialect): Promise<Examined> {
@@ -70,6 +72,8 @@ async function examine(provider: Provider, dialect: Dialect): Promise<Examined> 
     if (open.status === 404 && provider.baseUrl !== null) return { findings: [{ part, state: 'warning', text: `${host} answers, and knows no ${pathname.replace(/\/$/, '')}${path}`, fix: 'check the path of base_url: most servers want /v1 at its end' }], skewMs: open.skewMs };
     const keys = provider.keyPool.length > 0 ? provider.keyPool : [provider.apiKey].filter((key) => key !== null);
     const isAsked = keys.length > 0 && dialect.sign === undefined && dialect.authorise !== undefined;
+    const isKeyless = keys.length === 0 && dialect.sign === undefined && provider.auth === null;
+    if (isKeyless && open.odd !== null) return { findings: [elsewhere(open.odd, { part, host })], skewMs: open.skewMs };
     if (!isAsked) return { findings: [{ part, state: 'good', text: `${host} answers${keys.length > 0 || provider.auth !== null ? '; whether it accepts the credentials is not known' : ''}` }], skewMs: open.skewMs };
     const findingOf = async (apiKey: Secret, at: number): Promise<Finding> => ofKey(await ask(headersOf(wire, dialect, { ...provider, apiKey })), { part, host, open, name: keys.length > 1 ? `key ${at + 1}` : 'the key' });
     const isReplaced = isDeepStrictEqual(headersOf(wire, dialect, { ...provider, apiKey: keys[0] ?? null }), bare);
@@ -83,7 +87,12 @@ async function examine(provider: Provider, dialect: Dialect): Promise<Examined> 
   }
 }
 
-function ofKey({ status, error }: Reply, { part, host, open, name }: { part: string; host: string; open: Reply; name: string }): Finding {
+/** A page for people at a wrong path, a proxy that wants a sign-in, or the address of http where https is served: no request is answered there. */
+const elsewhere = (odd: 'redirect' | 'web page', { part, host }: { part: string; host: string }): Finding =>
+  ({ part, state: 'warning', text: `${host} answers with a ${odd}${odd === 'redirect' ? ', which is not followed' : ' and no list of models'}`, fix: 'check base_url: http or https, and the path (most servers want /v1 at its end)' });
+
+function ofKey({ status, error, odd }: Reply, { part, host, open, name }: { part: string; host: string; open: Reply; name: string }): Finding {
+  if (odd !== null) return elsewhere(odd, { part, host });
   if (error === null && open.error === null) return { part, state: 'good', text: `${host} answers; it tells anybody its models, so whether it accepts ${name} is not known` };
   if (error === null) return { part, state: 'good', text: `${host} accepts ${name}` };
   if (status === 401 || status === 403 || error.code === 'upstream_auth_error') return { part, state: 'fault', text: `${host} refuses ${name} (${status})`, fix: 'set a valid api_key, or remove the provider' };
@@ -91,9 +100,17 @@ function ofKey({ status, error }: Reply, { part, host, open, name }: { part: str
 }
 
 /** Where headers of the entry replace the one with the key, as they do in each request. */
-function ofEntry({ status, error }: Reply, { part, host }: { part: string; host: string }): Finding {
+function ofEntry({ status, error, odd }: Reply, { part, host }: { part: string; host: string }): Finding {
+  if (odd !== null) return elsewhere(odd, { part, host });
   if (error !== null && (status === 401 || status === 403)) return { part, state: 'fault', text: `${host} refuses the headers of the entry, which are sent in place of the key (${status})`, fix: 'set valid headers, or remove them' };
   return { part, state: 'good', text: `${host} answers${error === null ? '' : ` (${status})`}; headers of the entry are sent in place of the key` };
+}
+
+/** Judges only an address that the operator has written: some vendors have pages where others have a list of models. */
+function oddOf({ status, headers }: HttpAnswer, { baseUrl }: Provider): Reply['odd'] {
+  if (baseUrl === null) return null;
+  if (status >= 300 && status < 400) return 'redirect';
+  return status < 300 && /^\s*text\/html\b/i.test(String(headers['content-type'] ?? '')) ? 'web page' : null;
 }
 
 async function reply(request: ConnectionRequest, { pool, dialect, provider }: { pool: InstanceType<typeof undici.Pool>; dialect: Dialect; provider: Provider }): Promise<Reply> {
@@ -105,7 +122,7 @@ async function reply(request: ConnectionRequest, { pool, dialect, provider }: { 
     const { status, headers } = answer;
     const date = Date.parse(String(headers['date'] ?? ''));
     const skewMs = Number.isNaN(date) ? null : Date.now() - date;
-    return { status, skewMs, error: status < 300 ? null : await failure(answer, { dialect, target: { provider } as Target }).catch((thrown: unknown) => GatewayError.from(thrown)) };
+    return { status, skewMs, odd: oddOf(answer, provider), error: status < 300 ? null : await failure(answer, { dialect, target: { provider } as Target }).catch((thrown: unknown) => GatewayError.from(thrown)) };
   } catch (thrown) {
     throw unreachable(thrown);
   } finally {

@@ -21,7 +21,7 @@ export interface Upstream {
 
 /** What one attempt needs. */
 export interface AttemptParts {
-  /** Its own: after a wait, that of the context may be the next one of the request. */
+  /** The attempt itself: after a wait, `attempt` of the context may be the next attempt of the request. */
   readonly attempt: Attempt;
   readonly dialect: Dialect;
   /** The dialect of the provider (a mapping may have another one). It adds the provider's credentials. */

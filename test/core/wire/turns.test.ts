@@ -26,6 +26,30 @@ describe('a conversation', () => {
     ]);
   });
 
+  it('has results behind their calls, where others speak between them, and of calls with one id behind the last one before', () => {
+    const calling = (...ids: string[]): Message => ({ role: 'assistant', content: null, tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })) });
+    const [both, again] = [calling('x', 'y'), calling('x')];
+    expect(turnsOf([both, result('x'), assistant, user(), result('y'), again, user(), result('x')]).turns).toEqual([
+      { role: 'assistant', messages: [both] },
+      { role: 'user', results: [result('x'), result('y')], parts: [] },
+      { role: 'assistant', messages: [assistant] },
+      { role: 'user', results: [], parts: [part('u')] },
+      { role: 'assistant', messages: [again] },
+      { role: 'user', results: [result('x')], parts: [part('u')] },
+    ]);
+  });
+
+  it('keeps the calls of messages in a row in one turn, with all results behind them', () => {
+    const calling = (id: string): Message => ({ role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{}' } }] });
+    const [one, two] = [calling('x'), calling('y')];
+    for (const between of [[], [user()]]) {
+      expect(turnsOf([one, two, ...between, result('x'), result('y')]).turns).toEqual([
+        { role: 'assistant', messages: [one, two] },
+        { role: 'user', results: [result('x'), result('y')], parts: between.map(() => part('u')) },
+      ]);
+    }
+  });
+
   it('changes no message', () => {
     const messages = [user([part('1')]), user('2'), assistant, result('x')].map((message) => Object.freeze(message));
     expect(() => turnsOf(Object.freeze(messages))).not.toThrow();

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AnyPlugin } from '../../../core/host/plugin.ts';
 import { isPublic } from '../../../plugins/stream/upstream/images/addresses.ts';
@@ -31,6 +32,10 @@ describe('an address is none of the public internet', () => {
   ])('%s', (_, ...addresses) => expect(addresses.filter(isPublic)).toEqual([]));
 });
 
+function* mebibytes(): Generator<Buffer> {
+  for (;;) yield Buffer.alloc(1_048_576);
+}
+
 const png = Buffer.from('89504e470d0a1a0a0000', 'hex');
 const jpeg = Buffer.from('ffd8ffe000104a46', 'hex');
 
@@ -43,9 +48,9 @@ const site: Record<string, (response: ServerResponse) => unknown> = {
   '/page': (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>secret</p>'),
   '/gone': (response) => response.writeHead(404).end(),
   '/announced': (response) => response.writeHead(200, { 'content-type': 'image/png', 'content-length': '20971521' }).write(png),
-  '/endless': async (response) => {
+  '/endless': (response) => {
     response.writeHead(200, { 'content-type': 'image/png' });
-    while (response.writable && !response.destroyed) if (!response.write(Buffer.alloc(1_048_576))) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    Readable.from(mebibytes()).pipe(response);
   },
   '/mebibyte': (response) => response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.concat([png, Buffer.alloc(1_048_576)])),
   '/torn': (response) => { response.writeHead(200, { 'content-type': 'image/png', 'content-length': '100' }).write(png); setTimeout(() => response.destroy(), 20); },

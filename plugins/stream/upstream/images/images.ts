@@ -39,7 +39,7 @@ interface Into {
 export class Images {
   readonly #reach: Reach;
   readonly #counts: ImageCounts;
-  /** By the context of the request. */
+  /** What is fetched for each request, by its context. */
   readonly #running = new Map<object, Fetching>();
 
   constructor(reach: Reach, counts: ImageCounts) {

@@ -295,6 +295,14 @@ describe('structured answers', () => {
     expect(changesOf(asked, older)).toEqual([]);
   });
 
+  it('are the arguments of a tool where the schema has a map, which the API could only leave empty', () => {
+    const prices = { type: 'object', properties: { prices: { type: 'object', additionalProperties: { type: 'number' } } } };
+    const responseFormat = { type: 'json_schema', json_schema: { name: 'prices', schema: prices } };
+    expect(bodyOf({ responseFormat })).toMatchObject({ tools: [{ name: 'answer_in_json', input_schema: prices }], tool_choice: single });
+    expect(bodyOf({ responseFormat })).not.toHaveProperty('output_config');
+    expect(changesOf({ responseFormat })).toEqual([]);
+  });
+
   it('count more than thinking where they need the tool', () => {
     expect(bodyOf(asked, { ...older, reasoning: { effort: 'high' } })).toMatchObject({ tool_choice: single });
     expect(changesOf(asked, { ...older, reasoning: { effort: 'high' } })).toEqual(['reasoning_effort dropped']);

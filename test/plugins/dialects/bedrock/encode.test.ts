@@ -315,6 +315,13 @@ describe('structured answers', () => {
     expect(changesOf({ responseFormat }, sonnet45)).toEqual(['response_format: not enforced: minLength']);
   });
 
+  it('are the input of a tool where the schema has a map, which the model could only leave empty', () => {
+    const prices = { type: 'object', additionalProperties: { type: 'number' } };
+    const open = { responseFormat: { type: 'json_schema', json_schema: { name: 'prices', schema: prices } } };
+    expect(bodyOf(open, sonnet45)).toMatchObject({ toolConfig: { tools: [{ toolSpec: { name: 'answer_in_json', inputSchema: { json: prices } } }], toolChoice: { any: {} } } });
+    expect(changesOf(open, sonnet45)).toEqual([]);
+  });
+
   it('count more than thinking where both cannot be', () => {
     expect(bodyOf({ responseFormat }, sonnet, { effort: 'low' })).not.toHaveProperty('additionalModelRequestFields');
     expect(changesOf({ responseFormat }, sonnet, { effort: 'low' })).toEqual(['reasoning_effort: dropped']);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { claudeSchema } from '../../../../plugins/dialects/families/claude-schema.ts';
+import { claudeSchema, needsTool } from '../../../../plugins/dialects/families/claude-schema.ts';
 
 describe('a schema for Claude', () => {
   it('closes every object, wherever it stands', () => {
@@ -53,4 +53,20 @@ describe('a schema for Claude', () => {
     claudeSchema(schema);
     expect(schema).toEqual(before);
   });
+});
+
+describe('an object that would have to be empty once it is closed', () => {
+  const map = { type: 'object', additionalProperties: { type: 'string' } };
+  const holding = (inner: object): object => ({ type: 'object', properties: { a: inner } });
+  it.each([
+    ['a map', map], ['any object', { type: 'object' }], ['any object that is named open', { type: 'object', properties: {}, additionalProperties: true }], ['a map by patterns', { type: 'object', patternProperties: { '^x': {} } }],
+    ['a map in a property', holding(map)], ['a map in a list', holding({ type: 'array', items: map })], ['a map by reference', { ...holding({ $ref: '#/$defs/a' }), $defs: { a: map } }], ['a map or nothing', holding({ anyOf: [map, { type: 'null' }] })],
+  ])('needs a tool: %s', (_, schema) => expect(needsTool(schema)).toBe(true));
+
+  it.each([
+    ['an object with properties', holding({ type: 'string' })], ['one that may have more', { ...holding({}), additionalProperties: true }], ['an empty object', holding({ type: 'object', additionalProperties: false })],
+    ['an object by reference', { ...holding({ type: 'object', $ref: '#/$defs/a' }), $defs: { a: holding({}) } }], ['a choice', holding({ type: 'object', anyOf: [{ properties: { a: {} } }] })],
+    ['a property of that name', { type: 'object', properties: { additionalProperties: { type: 'string' } } }],
+    ['an answer that no tool can have as its input', { type: 'array', items: map }], ['a choice at the top, which no tool takes', { type: 'object', anyOf: [map, holding(map)] }],
+  ])('does not: %s', (_, schema) => expect(needsTool(schema)).toBe(false));
 });

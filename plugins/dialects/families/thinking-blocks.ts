@@ -1,0 +1,32 @@
+/** What the two wires of Claude have in common to carry a block of thinking through the caller, as an entry of `reasoning_details`. */
+import type { ReasoningDetail } from '../../../core/chat.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
+import { fieldsOf } from '../../../core/wire/fields.ts';
+
+/** The place of a block in its answer: how many characters of text (UTF-16 units) and how many tool calls come before it. */
+export interface BlockPlace {
+  readonly text: number;
+  readonly calls: number;
+  /** How many parts of its content come before it, where the caller's form has parts in their order. This is exact where parts have no text, such as those of tools that the provider runs. */
+  readonly parts?: number;
+}
+
+/** A block, its number among the thinking blocks of the answer, and its place. */
+export interface IssuedBlock {
+  readonly format: string;
+  readonly index: number;
+  readonly place: BlockPlace;
+  readonly state: Pick<ReasoningDetail, 'text' | 'signature' | 'data'>;
+}
+
+/** The `reasoning_details` entry of a block. The block can be built from the entry alone. */
+export function detailOf({ provider, mapping }: Target, { format, index, place, state }: IssuedBlock): ReasoningDetail {
+  const detail: ReasoningDetail = { type: state.data === undefined ? 'reasoning.text' : 'reasoning.encrypted', provider: provider.account, format, model: mapping.externalId, index, ...state };
+  return place.text === 0 && place.calls === 0 ? detail : { ...detail, after: place };
+}
+
+/** The place of a block, from `after` of its entry. */
+export function placeOf(after: unknown): BlockPlace {
+  const { text, calls, parts } = fieldsOf(after);
+  return { text: typeof text === 'number' ? text : 0, calls: typeof calls === 'number' ? calls : 0, ...(typeof parts === 'number' && { parts }) };
+}
