@@ -37,7 +37,7 @@ export function unlessKnown(answer: Answer, known: string | undefined): Answer {
   return known?.split(/\s*,\s*/).includes(etag) === true ? { status: 304, headers: { ...headers, etag }, body: '' } : { ...answer, headers: { ...headers, etag } };
 }
 
-/** The same answer in that coding. Events are left as they are: each has to arrive at once, and through proxies that may hold back what is compressed. */
+/** The answer in the best coding that its client takes. Events are left as they are: each has to arrive at once, and through proxies that may hold back what is compressed. */
 export async function compressed(answer: Answer, accepted: string | undefined): Promise<Answer> {
   const { body } = answer;
   if (answer.isEndless === true) return answer;

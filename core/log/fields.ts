@@ -180,7 +180,7 @@ export function keyedOf(name: string): Keyed | null {
 /** The name of a filter or dimension as people write it. Metadata has lower-case names, so `meta.Tenant-ID` is `meta.tenant-id`. */
 export const nameAsWritten = (name: string): string => (name.startsWith(prefixes.metadata) ? name.toLowerCase() : name);
 
-/** The other way round: the name of the filter or dimension. */
+/** The name of the filter or dimension of such a value: `meta.tenant-id`. */
 export const keyedName = ({ part, key }: Keyed): string => prefixes[part] + key;
 
 export const isKeyed = (name: string): boolean => keyedOf(name) !== null;
@@ -196,7 +196,7 @@ export function filteredValue(record: LoggedRequest, name: string): unknown {
   return (keyed === null ? filteredField(name)?.read(record) : keyedValue(record, keyed)) ?? null;
 }
 
-/** The same as text: so it is compared with the values of a filter, and so sums name it. */
+/** That value as text, which is compared with the values of a filter and stands in sums; null where the record has none. */
 export function filteredText(record: LoggedRequest, name: string): string | null {
   const found = filteredValue(record, name);
   return typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean' ? String(found) : null;

@@ -226,7 +226,7 @@ export function parseSort(params: URLSearchParams): Required<Pick<ListOptions, '
 }
 
 /** What to sum up by: a dimension, `meta.<key>` or `field.<name>`. */
-export function parseDimension(text: string, param = 'by'): string {
+export function parseDimension(text: string): string {
   if (dimensions.includes(text) || isOfAttempts(text) || (isKeyed(text) && !text.includes('\0'))) return nameAsWritten(text);
-  throw badFilter(param, `Requests cannot be grouped by ${quoted(text)}.${didYouMean(text, [...dimensions, ...attemptDimensions])} There are ${dimensionWords}.`);
+  throw badFilter('by', `Requests cannot be grouped by ${quoted(text)}.${didYouMean(text, [...dimensions, ...attemptDimensions])} There are ${dimensionWords}.`);
 }

@@ -204,6 +204,7 @@ export interface LogReader {
   list(query: LogQuery, page: PageOptions): Promise<LogPage>;
   /** As `list`, with bodies: what an export is made of. */
   exportRows(query: LogQuery, page: PageOptions): Promise<{ readonly data: readonly LoggedDetail[]; readonly next: string | null }>;
+  /** Also a record that this process has just written, and that a list may not have yet. Null: there is none. */
   get(id: string): Promise<LoggedWhole | null>;
   /** Deletes the bodies of a record, which stays without them. False: it had none. */
   forget(id: string): Promise<boolean>;

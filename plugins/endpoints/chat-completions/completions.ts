@@ -6,6 +6,7 @@ import type { ChatRequest, Chunk, FinishReason, Usage } from '../../../core/chat
 import { GatewayError } from '../../../core/errors.ts';
 import type { About, Door, Encoder, ReplyHead } from '../../../core/pipeline/door.ts';
 import type { Reply } from '../../../core/pipeline/reply.ts';
+import { missing } from '../../../core/wire/checks.ts';
 import { isFields } from '../../../core/wire/fields.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { usageOf, wordOf } from './encode.ts';
@@ -33,7 +34,7 @@ function parseCompletion(body: unknown): ChatRequest {
 function promptOf(prompt: unknown): string {
   const one = Array.isArray(prompt) && prompt.length === 1 ? (prompt[0] as unknown) : prompt;
   if (typeof one === 'string') return one;
-  if (one === undefined || one === null) throw new GatewayError('missing_required_parameter', '"prompt" is required: a text.', { param: 'prompt' });
+  if (one === undefined || one === null) throw missing('prompt', 'a text');
   throw new GatewayError('unsupported_value', '"prompt" must be one text. Send several prompts as several requests, and tokens as text.', { param: 'prompt' });
 }
 

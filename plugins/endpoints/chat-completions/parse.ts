@@ -2,6 +2,7 @@
  * Checks the body of a chat request field by field, so that later stages can trust the types of `core/chat.ts`. Fields that are not
  * known here are kept: those of the body in `rest`, all others at their own place.
  */
+import { unsetReasoning } from '../../../core/chat.ts';
 import type { ChatRequest, ContentPart, Message, ReasoningDetail, ResponseFormat, Tool, ToolCall, ToolChoice } from '../../../core/chat.ts';
 import { bodyFields, boolean, type Check, count, integer, listOf, missing, modelName, number, object, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
@@ -22,7 +23,7 @@ export function parseChatRequest(body: unknown): ChatRequest {
     messages: messageList(messages),
     stream: optional('stream', stream, boolean) ?? false,
     includeUsage: optional('stream_options.include_usage', streamOptions?.['include_usage'], boolean) ?? false,
-    reasoning: { effort: null, maxTokens: null },
+    reasoning: unsetReasoning,
     tools: optional('tools', tools, toolList),
     toolChoice: optional('tool_choice', tool_choice, toolChoice),
     parallelToolCalls: optional('parallel_tool_calls', parallel_tool_calls, boolean),
@@ -76,7 +77,9 @@ function message(param: string, value: unknown): Message {
   const checkedDetails = optional(`${param}.reasoning_details`, details, listOf(object));
   const parts = messageContent(`${param}.content`, content, role === 'assistant');
   const checkedCalls = optional(`${param}.tool_calls`, calls, listOf(toolCall));
-  return { ...given, ...(parts !== null && { content: parts }), ...(checkedCalls !== null && { tool_calls: checkedCalls }), ...(checkedDetails !== null && { reasoning_details: (checkedDetails as unknown as ReasoningDetail[]).map(openedDetail) }) } as Message;
+  // wire: OpenAI and Qwen answer 400 to an empty list (openai/openai-python#2061, smallmain/vscode-unify-chat-provider#65). Some SDKs add one to an answer without calls
+  const ofCalls = checkedCalls !== null && { tool_calls: checkedCalls.length === 0 ? undefined : checkedCalls };
+  return { ...given, ...(parts !== null && { content: parts }), ...ofCalls, ...(checkedDetails !== null && { reasoning_details: (checkedDetails as unknown as ReasoningDetail[]).map(openedDetail) }) } as Message;
 }
 
 /** The checked parts of a content that is a list; null for a text or an absent content. */

@@ -109,7 +109,7 @@ export async function series(asked: LogRequest): Promise<Answer> {
   const to = asking.to ?? asked.now;
   const from = asking.from ?? to - day;
   const bucketMs = bucketOf(asked.query.get('bucket'), Math.max(0, to - from));
-  const { points } = await asked.reader.series({ ...asking, from, to: asking.to }, { bucketMs, by });
+  const { points } = await asked.reader.series({ ...asking, from }, { bucketMs, by });
   const data = points.map(({ at, ...point }) => ({ at: new Date(at).toISOString(), ...point }));
   const columns = ['at', ...columnsBy(by)] as const;
   if (format === 'csv') return fileOf({ name: 'series', format, body: csvOf(columns, data) }, asked.now);

@@ -49,7 +49,7 @@ const statsColumns = [
   'timeToFirstTokenP95Ms',
 ] as const satisfies readonly (keyof StatsRow)[];
 
-/** Of attempts, which have no tokens and no cost of their own. */
+/** The columns for sums of attempts, which have no tokens and no cost of their own. */
 const attemptColumns = ['value', 'requests', 'errors', 'rescued', 'latencyP50Ms', 'latencyP95Ms', 'latencyP99Ms'] as const satisfies readonly (keyof StatsRow)[];
 
 /** A row of sums of attempts. */

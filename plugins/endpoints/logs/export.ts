@@ -20,8 +20,8 @@ type ReadPage = (limit: number, cursor: string | null) => Promise<Page>;
 export async function exportRequests(asked: LogRequest): Promise<Answer> {
   const format = formatOf(asked.query, ['jsonl', 'csv']);
   const limit = limitOf(asked.query, { otherwise: Infinity, most: 999_999_999 });
+  const query = queryOf(asked, ['format', 'limit']);
   // what comes in while the export runs is not in it
-  const query = { ...queryOf(asked, ['format', 'limit']) };
   const bounded = { ...query, to: Math.min(query.to ?? Infinity, asked.now + 1) };
   const { head, size, read } = format === 'csv' ? await asCsv(asked.reader, bounded) : asJsonLines(asked.reader, bounded);
   return fileOf({ name: 'requests', format, body: streamOf({ head, size, read, limit }) }, asked.now);

@@ -13,7 +13,7 @@ const mostRemembered = 1000;
 export interface Watcher {
   /** What has come since the last call, or null after so many milliseconds of silence, or when it was dropped or stopped. */
   next(silenceMs: number): Promise<readonly LoggedRequest[] | null>;
-  /** It did not read: what came has been let go, and nothing more comes. */
+  /** The watcher did not read: the records that waited for it are gone, and no more come. */
   readonly isDropped: boolean;
   readonly isStopped: boolean;
   stop(): void;

@@ -68,4 +68,3 @@ export default definePlugin({
 
 const filters = Object.fromEntries(filterHelp.map(({ name, placeholder, help, prefix = name }) => [prefix === name ? name : `${prefix}<key>`, `${placeholder}: ${help}`]));
 const sums = { by: `A dimension: ${[...dimensions, ...attemptDimensions, 'meta.<key>', 'field.<name>'].join(', ')}.`, format: 'json or csv.' };
-

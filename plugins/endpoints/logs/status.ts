@@ -3,6 +3,7 @@ import type { Config } from '../../../core/config.ts';
 import type { LogReader, StoreStatus } from '../../../core/log/store.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
+import { unchecked } from '../../../core/pipeline/hooks.ts';
 import type { HealthReport } from '../../../core/pipeline/hooks.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 import type { Peers } from '../../../core/workers/peers.ts';
@@ -60,10 +61,8 @@ export interface GatewayStatus {
   };
 }
 
-const notConfigured = { connected: false, error: 'not configured' };
-
 export async function describeGateway({ config, checkHealth, reader, peers }: Described): Promise<Answer> {
-  const [health, log] = await Promise.all([checkHealth({ status: 'ok', redis: notConfigured, database: notConfigured }, { skip: new Set() }), logStatus({ reader, peers })]);
+  const [health, log] = await Promise.all([checkHealth(unchecked, { skip: new Set() }), logStatus({ reader, peers })]);
   return json({
     version,
     health,

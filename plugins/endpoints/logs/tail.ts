@@ -6,6 +6,7 @@
 import type { Config } from '../../../core/config.ts';
 import { badFilter } from '../../../core/log/query.ts';
 import { selects } from '../../../core/log/match.ts';
+import { timeOfId } from '../../../core/log/record-id.ts';
 import type { LoggedRequest, LogQuery, LogReader } from '../../../core/log/store.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import { queryOf } from './answers.ts';
@@ -100,7 +101,7 @@ async function missedRecords({ lastId, query, hub, isShared, reader, longestMs }
   if (isShared) await reader.catchUp();
   if (remembered !== null) return { records: remembered.filter((record) => selects(query, record)), isWhole: true };
   const last = await reader.get(lastId);
-  const since = last === null ? timeOfId(lastId) : endOf(last) - roundedMs;
+  const since = last === null ? arrivalOf(lastId) : endOf(last) - roundedMs;
   // ids are in the order of arrival, and events in that of the end: what ended later may have begun long before
   const begun = Math.max(query.from ?? 0, since - longestMs);
   const { records, isWhole } = await endedSince(since, { reader, query: { ...query, from: begun } });
@@ -126,8 +127,6 @@ async function endedSince(since: number, { reader, query }: { reader: LogReader;
 const endOf = ({ createdAt, durationMs }: LoggedRequest): number => Date.parse(createdAt) + durationMs;
 
 /** An id begins with its time of arrival. What is no id of ours means from now on. */
-function timeOfId(id: string): number {
-  return /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : Date.now();
-}
+const arrivalOf = (id: string): number => (/^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(id) ? timeOfId(id) : Date.now());
 
 const longestRequest = ({ routing }: Config): number => Math.max(routing.default.timeouts.total, ...Array.from(routing.models.values(), ({ timeouts }) => timeouts.total));

@@ -18,7 +18,7 @@ import type { ModelInfo, ModelMapping, ModelPage, ModelRecord } from './wire.ts'
 
 interface Entry {
   readonly model: Model;
-  /** It stands for several models, of which the caller cannot choose one. */
+  /** The entry stands for several models, and the caller cannot choose one of them. */
   readonly isPolicy: boolean;
   /** In milliseconds since 1970; Infinity where there is no date. */
   readonly deprecatedAt: number;

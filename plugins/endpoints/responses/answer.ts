@@ -12,7 +12,7 @@ import type { CallName } from './tools.ts';
 export interface AnswerParts {
   /** The id of the response without its prefix: those of the items are made from it. */
   readonly hex: string;
-  /** Of the calls that look different in this API. */
+  /** The names of calls that look different in this API. */
   readonly names: ReadonlyMap<string, CallName>;
   /** The caller wants `encrypted_content`. */
   readonly wantsState: boolean;
@@ -30,11 +30,11 @@ export class Answer {
   readonly #ids = new Set<string>();
   /** The text item that is open. */
   #text: TextItem | null = null;
-  /** By the index of their chunks. */
+  /** The calls, by the index of their chunks. */
   readonly #calls: CallItem[] = [];
   /** Items of a provider of this form, by its own numbers. */
   readonly #native = new Map<unknown, OutputItem>();
-  /** Its call that has begun and has no name yet. */
+  /** A call of such a provider that has begun and has no name yet. */
   #coming: { readonly at: unknown; readonly item: Fields } | null = null;
   #isNative = false;
   /** Two paragraphs of one thought: the empty line between them is no part of either. */
@@ -129,8 +129,8 @@ export class Answer {
     // a provider of this form gave it with the end of its item
     if (this.#isNative) return;
     const thought = this.#text?.type === 'reasoning' ? this.#text : null;
-    if (thought?.takes(detail) === true) {
-      if (thought.take(detail)) this.#endOthers();
+    if (thought?.detail.takes(detail) === true) {
+      if (thought.detail.take(detail)) this.#endOthers();
       return;
     }
     this.#waiting.push(detail);

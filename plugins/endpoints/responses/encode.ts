@@ -1,11 +1,12 @@
 /** Writes an answer: as one response object, or as the events of a stream, each with its number. */
 import type { Chunk } from '../../../core/chat.ts';
 import type { GatewayError } from '../../../core/errors.ts';
+import { hexOf } from '../../../core/log/record-id.ts';
 import type { Encoder, ReplyHead } from '../../../core/pipeline/door.ts';
 import type { Reply } from '../../../core/pipeline/reply.ts';
 import { type Fields, listOf } from '../../../core/wire/fields.ts';
 import { Answer, type AnswerParts } from './answer.ts';
-import { asked, type Counts, countsOf, endedBy, type Head, hexOf, usageOf } from './response.ts';
+import { asked, type Counts, countsOf, endedBy, type Head, usageOf } from './response.ts';
 import { callNames } from './tools.ts';
 
 /** A whole response. @param pieces of the answer in their order @param counts null: those that the pieces hold */
@@ -27,8 +28,7 @@ function wholeOf(answer: Answer, fixed: Fields, counts: Counts | null): Fields {
 export function encodeReply(reply: Reply, head: ReplyHead): string {
   const choice = reply.choices[0];
   const pieces = thoughtsFirst(reply.pieces(0));
-  if (choice === undefined) return JSON.stringify(responseOf(pieces, head, countsOf(reply.usage)));
-  return JSON.stringify(responseOf(piecesOf(pieces, choice), head, countsOf(reply.usage)));
+  return JSON.stringify(responseOf(choice === undefined ? pieces : piecesOf(pieces, choice), head, countsOf(reply.usage)));
 }
 
 /** The pieces of a whole answer. State that a provider gave after its last text goes before that text: clients take the last item of `output` for the answer. */

@@ -4,12 +4,15 @@
  */
 import type { ChatRequest } from '../../../core/chat.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
+import { withholdsBodies } from '../../../core/pipeline/context.ts';
 import type { Described } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { json } from '../../../core/pipeline/answer.ts';
+import type { Answer } from '../../../core/pipeline/answer.ts';
 import type { EndpointRequest } from '../../../core/http/routes.ts';
 import type { About } from '../../../core/pipeline/door.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
+import { unsupported } from './checks.ts';
 import { createEncoder, encodeReply } from './encode.ts';
 import { cannotStore, createKeptResponses, type KeptResponses, lookUp } from './kept.ts';
 import { form, keptOf, parseResponseRequest, type Unread, withItems } from './parse.ts';
@@ -53,7 +56,7 @@ type Asking = Pick<Described, 'headers' | 'principal'>;
 async function isStored(request: ChatRequest, { headers, principal }: Asking, kept: KeptResponses): Promise<boolean> {
   const { store } = keptOf(request);
   if (store === false) return false;
-  const isOff = headers['x-log-bodies']?.trim().toLowerCase() === 'off' || principal.logBodies === false;
+  const isOff = withholdsBodies(headers) || principal.logBodies === false;
   const isPossible = !isOff && (await kept.keepsBodies());
   if (store === true && !isPossible) throw cannotStore();
   return isPossible;
@@ -66,13 +69,14 @@ async function withWhatItRefersTo(request: ChatRequest, refers: Unread, { contex
 
 const idIn = ({ params }: EndpointRequest): string => params['id'] ?? '';
 
-async function show(request: EndpointRequest, kept: KeptResponses): ReturnType<typeof remove> {
+async function show(request: EndpointRequest, kept: KeptResponses): Promise<Answer> {
+  if (request.query.get('stream') === 'true') throw unsupported('stream', 'A response that is kept is given whole. Leave out "stream".');
   const found = await kept.find(idIn(request), request.principal?.key ?? null);
   if (found === null) throw notKept(idIn(request));
   return json(found.response);
 }
 
-async function remove(request: EndpointRequest, kept: KeptResponses): Promise<ReturnType<typeof json>> {
+async function remove(request: EndpointRequest, kept: KeptResponses): Promise<Answer> {
   const id = idIn(request);
   if (!(await kept.forget(id, request.principal?.key ?? null))) throw notKept(id);
   return json({ id, object: 'response', deleted: true } satisfies DeletedResponse);

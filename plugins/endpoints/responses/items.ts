@@ -25,11 +25,11 @@ export interface Conversation {
   readonly adjustments: readonly Adjustment[];
 }
 
-/** Throws a GatewayError with the path of the item at fault. @param param where the items come from: `input` */
-export function messagesOf(items: readonly unknown[], param = 'input'): Conversation {
+/** Reads the items of `input`. Throws a GatewayError with the path of the item at fault. */
+export function messagesOf(items: readonly unknown[]): Conversation {
   const answered = new Set(items.map(fieldsOf).flatMap(({ type, call_id: id }) => (type === 'custom_tool_call_output' ? [id] : [])));
   const reading = new Reading(answered);
-  items.forEach((item, at) => reading.add(`${param}[${at}]`, fields(`${param}[${at}]`, item)));
+  items.forEach((item, at) => reading.add(`input[${at}]`, fields(`input[${at}]`, item)));
   return reading.end();
 }
 

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Chunk, Message, Tool } from '../../../core/chat.ts';
 import { finishReasons } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { isFresh } from '../../../core/log/record-id.ts';
 import type { LoggedDetail, LogReader } from '../../../core/log/store.ts';
 import { keptAnswer, piecesFrom } from '../../../core/wire/outline.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
@@ -66,24 +67,16 @@ export function createKeptResponses({ readerOf, clock }: KeptParts): KeptRespons
 
 /** A gateway that shares the store with this one drains its journal within so much time. */
 const drainMs = 3000;
-const lookEveryMs = 100;
+const lookEveryMs = 250;
 
-/** A record of a moment ago may still be in a journal: in that of this process, or in that of another gateway, which is waited for. */
+/** A record of a moment ago may still be in the journal of another gateway, which is waited for. */
 async function newest(reader: LogReader, id: string, now: number): Promise<LoggedDetail | null> {
-  const found = await reader.get(id);
-  const ageMs = now - madeAt(id);
-  if (found !== null || ageMs < 0 || ageMs > drainMs) return found;
-  await reader.catchUp();
-  for (let waitedMs = ageMs; waitedMs < drainMs; waitedMs += lookEveryMs) {
-    const written = await reader.get(id);
-    if (written !== null) return written;
+  for (let waitedMs = 0; ; waitedMs += lookEveryMs) {
+    const found = await reader.get(id);
+    if (found !== null || !isFresh(id, now) || waitedMs >= drainMs) return found;
     await wait(lookEveryMs);
   }
-  return null;
 }
-
-/** The time in the id of a request, epoch milliseconds. */
-const madeAt = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
 /** Whether the record is of a whole response that the caller did not ask to forget. */
 function isKept({ outcome, path, request, response }: LoggedDetail): boolean {

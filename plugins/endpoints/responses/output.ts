@@ -1,6 +1,5 @@
 /** The items of an answer while it is written. Each piece adds to the item that is open; an item tells the stream of every change of it. */
-import type { ReasoningDetail } from '../../../core/chat.ts';
-import { hasState, joinedDetail } from '../../../core/wire/opaque.ts';
+import { JoinedDetail } from '../../../core/wire/opaque.ts';
 import { type Fields, textOf } from '../../../core/wire/fields.ts';
 import { CustomInput } from './custom-input.ts';
 import { markOf, opaqueOf } from './thoughts.ts';
@@ -63,14 +62,14 @@ export class TextItem implements OutputItem {
   isClosed = false;
   /** `encrypted_content` of a thought. */
   opaque: string | null = null;
+  /** What the provider said of the thought so far. */
+  readonly detail = new JoinedDetail();
   readonly #emit: Emit | null;
   readonly #place: string;
   readonly #marks: boolean;
   #more: Fields;
   #status = 'in_progress';
   #part: OpenPart | null = null;
-  /** What the provider said of the thought so far. */
-  #detail: ReasoningDetail | null = null;
   readonly #parts: { readonly list: 'content' | 'summary'; readonly part: Fields }[] = [];
   readonly #counts = { content: 0, summary: 0 };
 
@@ -101,11 +100,10 @@ export class TextItem implements OutputItem {
   }
 
   /** Adds to the text of this kind; begins a part where none of the kind is open. */
-  say(voice: Voice, text: string, logprobs: readonly unknown[] = []): void {
+  say(voice: Voice, text: string): void {
     const part = this.#part?.voice === voice ? this.#part : this.begin(voice);
     part.text += text;
-    part.logprobs.push(...logprobs);
-    if (this.#emit !== null) this.#emit(`${voices[voice].text}.delta`, `${part.opening}${JSON.stringify(text)}${annotated(voice) ? `,"logprobs":${logprobs.length === 0 ? '[]' : JSON.stringify(logprobs)}` : ''}`);
+    if (this.#emit !== null) this.#emit(`${voices[voice].text}.delta`, `${part.opening}${JSON.stringify(text)}${annotated(voice) ? ',"logprobs":[]' : ''}`);
   }
 
   begin(voice: Voice): OpenPart {
@@ -145,21 +143,10 @@ export class TextItem implements OutputItem {
     else this.add({ [field]: Array.from(value) });
   }
 
-  /** Whether a detail can be joined to what came before: two of different types are two. */
-  takes({ type }: ReasoningDetail): boolean {
-    return this.#detail === null || this.#detail.type === type;
-  }
-
-  /** Takes a detail of the thought. True if it was the last one: it has the state. */
-  take(detail: ReasoningDetail): boolean {
-    this.#detail = joinedDetail(this.#detail, detail);
-    return hasState(detail);
-  }
-
   close(status: string): void {
     if (this.isClosed) return;
     this.#endPart();
-    if (this.#detail !== null) this.opaque ??= opaqueOf(this.#detail, this.texts);
+    if (this.detail.whole !== null) this.opaque ??= opaqueOf(this.detail.whole, this.texts);
     if (this.#marks) this.opaque ??= markOf(this.texts);
     this.#status = status;
     this.isClosed = true;

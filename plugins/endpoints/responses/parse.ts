@@ -2,6 +2,7 @@
  * Checks the body of a request for a response, and reads it as a chat request. What other APIs know too is at its place there; what only
  * this API knows is kept as `native`, for providers that speak it.
  */
+import { unsetReasoning } from '../../../core/chat.ts';
 import type { ChatRequest, Message, Native, ResponseFormat } from '../../../core/chat.ts';
 import { bodyFields, boolean, type Check, count, integer, list, listOf, modelName, number, optional, text, wrongValue } from '../../../core/wire/checks.ts';
 import { type Fields, isFields, listOf as entriesOf } from '../../../core/wire/fields.ts';
@@ -71,7 +72,7 @@ export function parseResponseRequest(given: unknown): Parsed {
     messages: said === null ? messages : [{ role: 'system', content: said, native: { fields: { instructions: true } } }, ...messages],
     stream: optional('stream', stream, boolean) ?? false,
     includeUsage: false,
-    reasoning: { effort: null, maxTokens: null },
+    reasoning: unsetReasoning,
     tools: optional('tools', tools, toolList),
     toolChoice: optional('tool_choice', choice, toolChoice),
     parallelToolCalls: optional('parallel_tool_calls', parallel, boolean),

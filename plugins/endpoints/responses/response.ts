@@ -1,12 +1,13 @@
 /** The response object: what the caller asked, what the model answered, and how it ended. */
 import type { ChatRequest, FinishReason, Message, Usage } from '../../../core/chat.ts';
 import { completionTokens, promptTokens, totalTokens } from '../../../core/chat.ts';
+import { hexOf, idOfHex } from '../../../core/log/record-id.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { isInstructions, keptOf } from './parse.ts';
 import { declared } from './tools.ts';
 
 export interface Head {
-  /** Of the request. */
+  /** The id of the request. */
   readonly id: string;
   /** Unix seconds. */
   readonly created: number;
@@ -15,23 +16,19 @@ export interface Head {
   readonly request: Pick<ChatRequest, 'door' | 'messages' | 'tools' | 'native'>;
 }
 
-export const hexOf = (id: string): string => id.replaceAll('-', '');
-
 export const responseId = (id: string): string => `resp_${hexOf(id)}`;
 
 /** The id of the request behind the id of a response; null where it cannot be one of the gateway's. */
 export function requestIdOf(id: string): string | null {
   const hex = /^resp_([\da-f]{32})$/.exec(id)?.[1];
-  return hex === undefined ? null : dashed(hex);
+  return hex === undefined ? null : idOfHex(hex);
 }
 
 /** The request behind an item, and the place of the item in its response; null where the id is none that the gateway made. */
 export function placeOfItem(id: string): { readonly request: string; readonly index: number } | null {
   const found = /^[a-z]+_([\da-f]{32})([\da-f]{4})$/.exec(id);
-  return found === null ? null : { request: dashed(found[1] as string), index: Number.parseInt(found[2] as string, 16) };
+  return found === null ? null : { request: idOfHex(found[1] as string), index: Number.parseInt(found[2] as string, 16) };
 }
-
-const dashed = (hex: string): string => `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 
 /** The fields that do not change while the answer comes: the id, and what was asked. */
 export function asked({ id, created, model, request }: Head): Fields {

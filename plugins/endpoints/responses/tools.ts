@@ -84,7 +84,7 @@ export interface CallName {
   readonly isCustom: boolean;
 }
 
-/** By the name of the function: the tools whose calls look different in this API. */
+/** The tools whose calls look different in this API, by the name of the function. */
 export function callNames(tools: readonly Tool[] | null): ReadonlyMap<string, CallName> {
   const names = new Map<string, CallName>();
   for (const tool of tools ?? []) {

@@ -1,5 +1,5 @@
 /** The commands of this plugin, about the store of the log. */
-import { Exit } from '../../../core/exit.ts';
+import { Exit, messageOf } from '../../../core/exit.ts';
 import type { Finding } from '../../../core/host/plugin.ts';
 import type { Command, CommandRun, Output } from '../../../core/host/command.ts';
 import { printable } from '../../../core/table.ts';
@@ -39,22 +39,22 @@ async function withDatabase(run: CommandRun<StoreOptions>, work: (database: Data
   await withStore(run, async (settings) => await work(databaseOf(settings)));
 }
 
+const settingsOf = (dataDir: string, { store, url, retention_days: retentionDays }: StoreOptions): StoreSettings => ({ store, url: url ?? null, dataDir, retentionDays, isDurable: false });
+
 /** A fault of the store ends the program with code 4. */
 async function withStore({ config, options }: CommandRun<StoreOptions>, work: (settings: StoreSettings) => Promise<void>): Promise<void> {
-  const { store, url = null, retention_days: retentionDays } = options;
   try {
-    await work({ store, url, dataDir: config.server.dataDir, retentionDays, isDurable: false });
+    await work(settingsOf(config.server.dataDir, options));
   } catch (cause) {
     if (cause instanceof Exit) throw cause;
-    throw new Exit(4, `The log store cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new Exit(4, `The log store cannot be used: ${messageOf(cause)}`, { cause });
   }
 }
 
 /** What `gateway doctor` says of the store. */
 export async function checkStore(dataDir: string, options: StoreOptions): Promise<Finding> {
-  const { store, url = null, retention_days: retentionDays } = options;
   const { databaseOf } = await import('./store/database.ts');
-  const database = databaseOf({ store, url, dataDir, retentionDays, isDurable: false });
+  const database = databaseOf(settingsOf(dataDir, options));
   const part = 'store';
   try {
     const migrations = await database.migrations();
@@ -63,7 +63,7 @@ export async function checkStore(dataDir: string, options: StoreOptions): Promis
     if (applied === migrations.length) return { part, state: 'good', text: `${database.place}: up to date` };
     return { part, state: 'note', text: `${database.place}: ${applied === 0 ? 'empty, the first start prepares it' : 'the next start brings it into the form of this version'}` };
   } catch (error) {
-    return { part, state: 'fault', text: `${database.place} cannot be used: ${error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error)}`, fix: store === 'postgres' ? 'start the database, or mend url of log/journal' : 'give the file to the user of the gateway' };
+    return { part, state: 'fault', text: `${database.place} cannot be used: ${error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error)}`, fix: options.store === 'postgres' ? 'start the database, or mend url of log/journal' : 'give the file to the user of the gateway' };
   }
 }
 

@@ -12,7 +12,7 @@ const patienceMs = 300;
  * @param trouble of the journal: the store gets no records, or not all of them
  * @param peers each has a journal of its own, and whichever answers tells of all
  */
-export function createHealth(client: Pick<StoreClient, 'ping'>, trouble: () => string | null, peers: Peers | null = null): (report: HealthReport) => Promise<HealthReport> {
+export function createHealth(client: Pick<StoreClient, 'ping'>, trouble: () => string | null, peers: Peers | null): (report: HealthReport) => Promise<HealthReport> {
   let asked: Promise<string | null> = Promise.resolve(null);
   let askedAt = -Infinity;
   peers?.answer('trouble', trouble);

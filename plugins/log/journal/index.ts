@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto';
 import type { FromSchema } from 'json-schema-to-ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { withholdsBodies } from '../../../core/pipeline/context.ts';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
@@ -74,7 +75,7 @@ export default definePlugin<Options>({
     /** Requests that asked for their bodies not to be kept, while they run. */
     const withoutBodies = new Set<string>();
     hooks.metadata.tap((metadata, { id, headers, principal }) => {
-      if (headers['x-log-bodies']?.trim().toLowerCase() === 'off' || principal.logBodies === false) withoutBodies.add(id);
+      if (withholdsBodies(headers) || principal.logBodies === false) withoutBodies.add(id);
       return metadata;
     });
     hooks.open.tapPromise({ stage: EARLY }, async (context) => {

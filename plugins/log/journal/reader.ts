@@ -1,5 +1,6 @@
 /** The log as the log API, the dashboard and the metrics read it. */
 import { GatewayError } from '../../../core/errors.ts';
+import { isFresh } from '../../../core/log/record-id.ts';
 import { BadQuery } from '../../../core/log/store.ts';
 import type { ListOptions, LogQuery, LogReader, PageOptions, StoreStatus } from '../../../core/log/store.ts';
 import { StoreUnavailable } from './drain/client.ts';
@@ -10,7 +11,7 @@ import type { Counts } from './write/writer.ts';
 
 export interface ReaderParts {
   readonly client: StoreClient;
-  /** Those of other workers. */
+  /** The journals of other workers. */
   readonly others: OtherJournals;
   readonly events: LogEvents;
   /** The counts of the writer, which runs on the request thread. */
@@ -23,17 +24,24 @@ export interface ReaderParts {
 }
 
 export function createLogReader({ client, others, events, counts, trouble, retentionDays, bodies, place }: ReaderParts): LogReader {
+  const catchUp = async (): Promise<void> => void (await Promise.all([client.flush().catch(refuse), others.flush()]));
   return {
     list: (query, page) => others.before(() => wholePage(client.list, query, page)).catch(refuse),
     exportRows: (query, page) => others.before(() => wholePage(client.exportRows, query, page)).catch(refuse),
-    get: (id) => others.before(() => client.get(id)).catch(refuse),
+    async get(id) {
+      const found = await others.before(() => client.get(id)).catch(refuse);
+      if (found !== null || !isFresh(id, Date.now())) return found;
+      // a read soon after another one does not store what waits, and the caller has the id from an answer that is whole
+      await catchUp();
+      return await client.get(id).catch(refuse);
+    },
     forget: (id) => client.forget(id).catch(refuse),
     stats: (query, options) => others.before(() => client.stats(query, options)).catch(refuse),
     series: (query, options) => others.before(() => client.series(query, options)).catch(refuse),
     faults: (query) => others.before(() => client.faults(query)).catch(refuse),
     facets: (query) => others.before(() => client.facets(query)).catch(refuse),
     metadataKeys: (query) => others.before(() => client.metadataKeys(query)).catch(refuse),
-    catchUp: async () => void (await Promise.all([client.flush().catch(refuse), others.flush()])),
+    catchUp,
     status: () => statusOf({ client, counts, trouble, retentionDays, bodies }),
     onRecord: (listener) => events.onRecord(listener),
     keys: {

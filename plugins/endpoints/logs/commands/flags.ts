@@ -4,6 +4,7 @@ import { UsageError } from '../../../../core/exit.ts';
 import type { CommandRun, Flag, FlagValues } from '../../../../core/host/command.ts';
 import { dimensionWords, filterHelp } from '../../../../core/log/fields.ts';
 import { formatLogFilter, parseDimension, parseLogFilter } from '../../../../core/log/query.ts';
+import { isId } from '../../../../core/log/record-id.ts';
 import { parseLogSearch } from '../../../../core/log/search.ts';
 
 /** What a command is to show. */
@@ -43,14 +44,12 @@ type Given = Pick<CommandRun, 'flags' | 'words' | 'json'>;
 /** What `gateway logs` is to show. A whole request id selects that request, its begin is a filter. */
 export function logsSelection({ flags, words, json }: Given): Selection {
   const named = flags.all('id');
-  const whole = [...named, ...words].length === 1 ? [...named, ...words].find((text) => uuid.test(text)) : undefined;
+  const whole = [...named, ...words].length === 1 ? [...named, ...words].find((text) => isId(text.toLowerCase())) : undefined;
   const id = whole?.toLowerCase() ?? null;
   const follow = flags.has('follow');
   if (id !== null && follow) throw new UsageError('--follow goes with a list, not with one request');
   return { id, follow, json, by: null, limit: flags.number('limit') ?? defaultLimit, filter: filterOf(flags, id === null ? words : []) };
 }
-
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** What `gateway stats` is to show. */
 export function statsSelection({ flags, words, json }: Given): Selection {

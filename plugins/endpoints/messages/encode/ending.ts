@@ -1,4 +1,5 @@
 /** What stands around the blocks of an answer: why it ended, what it used, and errors. */
+import { unknownUsage } from '../../../../core/chat.ts';
 import type { Chunk, FinishReason, Usage } from '../../../../core/chat.ts';
 import type { GatewayError } from '../../../../core/errors.ts';
 import type { ReplyHead } from '../../../../core/pipeline/door.ts';
@@ -44,11 +45,9 @@ export function usageOf(usage: Usage, more: Fields): object {
   };
 }
 
-export const noUsage: Usage = { input: null, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: null, reasoning: null };
-
 /** What a message says beside its content. */
 export class Ending {
-  usage: Usage = noUsage;
+  usage: Usage = unknownUsage;
   #usage: Fields = {};
   /** Fields of the message that only this format has. */
   #fields: Fields = {};
@@ -98,5 +97,11 @@ const types: ReadonlyMap<number, string> = new Map([
 
 const typeOf = (status: number): string => types.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
 
+/** The words of this API itself. The second ones are about a `max_tokens` for which the prompt leaves no room. */
+const ownWords = /prompt is too long|exceed context limit/i;
+
+/** wire: errors of this API have no code. By these words Claude Code knows that it must shorten the conversation. */
+const wordsOf = ({ code, message }: GatewayError): string => (code === 'context_length_exceeded' && !ownWords.test(message) ? `prompt is too long: ${message}` : message);
+
 /** The body of an error reply, and the data of an error event. @param id of the request, as in `x-request-id` */
-export const errorBody = ({ status, message }: GatewayError, id: string): string => JSON.stringify({ type: 'error', error: { type: typeOf(status), message }, request_id: id });
+export const errorBody = (error: GatewayError, id: string): string => JSON.stringify({ type: 'error', error: { type: typeOf(error.status), message: wordsOf(error) }, request_id: id });

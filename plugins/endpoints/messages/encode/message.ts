@@ -51,7 +51,7 @@ class Content {
         this.#addDetail(piece.detail);
         break;
       case 'tool-start':
-        this.#push({ type: 'tool_use', id: piece.id, name: piece.name, input: objectIn(this.#calls[piece.index]?.arguments ?? '') ?? {} });
+        this.#push({ type: 'tool_use', id: piece.id, name: piece.name, input: inputOf(this.#calls[piece.index]?.arguments ?? '') });
         break;
       default:
         if (isOurs(piece)) this.#addNative(piece.name, piece.value);
@@ -111,3 +111,6 @@ class Content {
     if (thought !== null) this.#push({ type: 'thinking', thinking: thought.text, signature: thought.signature });
   }
 }
+
+/** The input of a call is an object in this API. Any other text is wrapped: for an empty object the client would run the tool without arguments. */
+const inputOf = (text: string): object => (text.trim() === '' ? {} : (objectIn(text) ?? { arguments: text }));

@@ -15,7 +15,6 @@ export function conversationOf(system: unknown, messages: unknown): readonly Mes
   return instructions === null || instructions.length === 0 ? turns : [{ role: 'system', content: instructions }, ...turns];
 }
 
-
 /** A message may become several: tool results are messages of their own. */
 type Turn = readonly Message[];
 

@@ -21,7 +21,7 @@ export function nativeOf(where: string, given: Fields): { readonly native?: Nati
 }
 
 /** A block that no other format has: a provider of another format is not asked. */
-export const onlyHere = (param: string, block: Fields, what: string): ContentPart => ({
+const onlyHere = (param: string, block: Fields, what: string): ContentPart => ({
   type: text(`${param}.type`, block['type']),
   ...markOf(block),
   native: { fields: withoutMark(block), isAll: true, needed: { param, message: `"${param}" is ${what}, which this model's provider does not take.` } },
@@ -115,4 +115,3 @@ export function shortened(parts: readonly ContentPart[]): string | readonly Cont
   const [first] = parts;
   return parts.length === 1 && first?.type === 'text' && Object.keys(first).length === 2 ? (first.text ?? '') : parts;
 }
-

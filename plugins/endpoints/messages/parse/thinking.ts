@@ -1,5 +1,5 @@
 /** How hard the model should think: `thinking` and `output_config.effort` as the effort or the budget of the form in the middle. */
-import { efforts } from '../../../../core/chat.ts';
+import { efforts, unsetReasoning } from '../../../../core/chat.ts';
 import type { Effort, Reasoning } from '../../../../core/chat.ts';
 import { integer, object, optional, text, wrongValue } from '../../../../core/wire/checks.ts';
 import type { Fields } from '../../../../core/wire/fields.ts';
@@ -7,13 +7,11 @@ import type { Fields } from '../../../../core/wire/fields.ts';
 /** The reasoning, and the fields that only providers of the same format get. */
 export interface Thinking {
   readonly reasoning: Reasoning;
-  /** Of `thinking`. */
+  /** The fields of `thinking`. */
   readonly thinking: Fields;
-  /** Of `output_config`. */
+  /** The fields of `output_config`. */
   readonly config: Fields;
 }
-
-const unset: Reasoning = { effort: null, maxTokens: null };
 
 /** wire: the effort where a request with adaptive thinking names none (Anthropic: Effort) */
 const usual: Effort = 'high';
@@ -28,9 +26,9 @@ export function thinkingOf(value: unknown, config: Fields): Thinking {
   switch (given === null ? null : text('thinking.type', type)) {
     case null:
       // an effort without thinking sets how much the model says, which no other format has
-      return { reasoning: unset, thinking: {}, config };
+      return { reasoning: unsetReasoning, thinking: {}, config };
     case 'disabled':
-      return { reasoning: unset, thinking: { type, ...more }, config };
+      return { reasoning: unsetReasoning, thinking: { type, ...more }, config };
     case 'adaptive':
       // the word that has no place among the efforts goes out as it is where the provider knows it
       return { reasoning: { effort: known ?? usual, maxTokens: null, field: known === null ? 'thinking' : 'output_config.effort' }, thinking: more, config: asked === 'max' ? config : others };

@@ -4,6 +4,7 @@
  */
 import { appendFileSync, existsSync, fsyncSync, openSync, closeSync } from 'node:fs';
 import { join } from 'node:path';
+import { messageOf } from '../../../../core/exit.ts';
 import { rowOf } from '../sql/rows.ts';
 import type { Row } from '../sql/rows.ts';
 import { adoptOrphans, removeInstance } from '../write/segments.ts';
@@ -102,7 +103,7 @@ export class Drain {
 
   /** Bytes that the store does not have yet. */
   depthBytes(): number {
-    return [this.#own, ...this.#orphans.keys()].reduce((sum, tail) => sum + tail.behindBytes, 0);
+    return this.#own.behindBytes + this.#elsewhere();
   }
 
   close(): void {
@@ -173,7 +174,7 @@ export class Drain {
     } catch (error) {
       // dropping old records can wait; storing new ones cannot
       this.#retainAt = performance.now() + retainAgainMs;
-      this.#settings.warn('old records could not be dropped; it is tried again', { reason: error instanceof Error ? error.message : String(error) });
+      this.#settings.warn('old records could not be dropped; it is tried again', { reason: messageOf(error) });
     }
     return false;
   }
@@ -220,7 +221,7 @@ export class Drain {
   }
 
   #bury({ payload, parts }: Entry, error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const file = openSync(join(this.#settings.root, 'dead-letter.jsonl'), 'a', 0o600);
     try {
       appendFileSync(file, `${JSON.stringify({ at: new Date().toISOString(), reason, record: payload, ...parts })}\n`);

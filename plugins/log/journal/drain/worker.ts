@@ -6,6 +6,7 @@ import module from 'node:module';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
+import { messageOf } from '../../../../core/exit.ts';
 import { BadQuery } from '../../../../core/log/store.ts';
 import { Drain } from './drain.ts';
 import { lookAtEmptyEveryMs, lookEveryMs, Pace } from './pace.ts';
@@ -92,7 +93,8 @@ async function work(mayRest: () => boolean): Promise<void> {
     // lets the thread answer calls while it drains
     await new Promise((resolve) => setImmediate(resolve));
   }
-  recovered();
+  // a thread that is about to end may have asked the store nothing
+  if (!phase.isClosing) recovered();
 }
 
 /** cost: the few records that came during the last batch would be a transaction of their own. */
@@ -109,7 +111,7 @@ let failures = 0;
 
 function failed(error: unknown): number {
   fault = faultOf(error);
-  if (failures === 0) tell({ type: 'log', level: 'warn', message: 'the log store does not take records; they wait in the journal', facts: { fault, reason: error instanceof Error ? error.message : String(error) } });
+  if (failures === 0) tell({ type: 'log', level: 'warn', message: 'the log store does not take records; they wait in the journal', facts: { fault, reason: messageOf(error) } });
   const longest = Math.min(backoffMs.most, backoffMs.first * 2 ** Math.min(failures++, 10));
   return longest * (0.5 + Math.random() / 2);
 }
@@ -144,7 +146,7 @@ async function sumUp(): Promise<void> {
       if (isOpen && fault === null && (await store.roll())) pauseMs = rollingMs;
     } catch (error) {
       pauseMs = rollAgainMs;
-      tell({ type: 'log', level: 'warn', message: 'a period that is over could not be summed up; it is tried again later', facts: { reason: error instanceof Error ? error.message : String(error) } });
+      tell({ type: 'log', level: 'warn', message: 'a period that is over could not be summed up; it is tried again later', facts: { reason: messageOf(error) } });
     }
     await wait(pauseMs, null, { ref: false });
   }
@@ -225,7 +227,7 @@ async function readAnswer(call: (typeof readCalls)[number], args: readonly unkno
 }
 
 function blameOf(error: unknown): CallResult {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (error instanceof BadQuery) return { fault: 'query', message };
   if (error instanceof Unavailable) return { fault: fault ?? 'refused', message: 'The log store is not open yet.' };
   return { fault: faultOf(error), message };

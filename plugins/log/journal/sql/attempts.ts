@@ -15,7 +15,7 @@ export const askedColumns = [
   { column: 'error_code', kind: 'text' },
 ] as const satisfies readonly { readonly column: string; readonly kind: FieldKind }[];
 
-/** Their values. */
+/** The values of these columns. */
 export interface Asked {
   readonly attempts: number;
   /** null: the request does not stand for its attempt. */

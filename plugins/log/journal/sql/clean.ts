@@ -15,7 +15,7 @@ export function parseClean(json: string): unknown {
 /** The same, for JSON that stays text. */
 export const cleanJson = (json: string): string => (isSuspicious(json) ? JSON.stringify(cleaned(JSON.parse(json))) : json);
 
-export const cleanText = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed();
+const cleanText = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed();
 
 function cleaned(value: unknown): unknown {
   if (typeof value === 'string') return cleanText(value);

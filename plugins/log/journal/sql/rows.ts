@@ -5,15 +5,16 @@
 import { doorOf } from '../../../../core/log/doors.ts';
 import { recordFields } from '../../../../core/log/fields.ts';
 import type { FieldKind, Keyed, RecordField } from '../../../../core/log/fields.ts';
+import { isId } from '../../../../core/log/record-id.ts';
 import type { LoggedDetail, LoggedRequest, LoggedWhole } from '../../../../core/log/store.ts';
 import { parseDollars, formatDollars } from '../../../../core/money.ts';
+import { reasoningOf } from '../../../../core/pipeline/reply.ts';
 import { requestBody, responseBody } from './bodies.ts';
 import type { StoredChoice } from './bodies.ts';
 import { cleanJson, count, parseClean, real, text } from './clean.ts';
 import { attemptsOf, askedColumns } from './attempts.ts';
 import type { AttemptRow } from './attempts.ts';
 import { storedSent, upstreamOf } from './upstream.ts';
-import { reasoningOf } from '../write/entry.ts';
 import { promptStartOf } from '../write/prompt-start.ts';
 import type { Columns, Entry, Finished, Started } from '../write/entry.ts';
 import type { Parts } from '../write/frames.ts';
@@ -57,7 +58,7 @@ export interface BodyRow {
 
 export interface Row {
   readonly request: RequestRow;
-  /** Of a request that does not stand for its only attempt. */
+  /** The attempts of a request that does not stand for its only attempt. */
   readonly attempts: readonly AttemptRow[];
   readonly body: BodyRow | null;
   /** As it came from the journal: the dead letters keep it. */
@@ -68,13 +69,12 @@ const longestText = 256;
 const longestTag = 256;
 const longestField = 1024;
 const largestCost = 9_000_000_000_000_000_000n;
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Throws if an entry is not a record at all. */
 export function rowOf(entry: Entry): Row {
   const parsed = parseClean(entry.payload);
   const row = entry.parts === undefined ? rowOfWhole(parsed, entry.isInterrupted) : rowOfParts(parsed as Columns, entry.parts);
-  if (!uuid.test(row.request.id)) throw new Error('its id is no UUID');
+  if (!isId(row.request.id)) throw new Error('its id is no UUID');
   return { ...row, entry };
 }
 

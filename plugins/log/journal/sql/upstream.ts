@@ -8,7 +8,7 @@ import { differencesFrom, restored } from './difference.ts';
 import type { Difference } from './difference.ts';
 
 interface Told extends Omit<UpstreamRequest, 'body'> {
-  /** Of its body. */
+  /** The length of the body. */
   readonly length: number;
 }
 

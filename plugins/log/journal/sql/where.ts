@@ -4,11 +4,10 @@ import type { FilteredField, Keyed } from '../../../../core/log/fields.ts';
 import { BadQuery } from '../../../../core/log/store.ts';
 import type { Condition, LogQuery } from '../../../../core/log/store.ts';
 import { parseDollars } from '../../../../core/money.ts';
-import { hexOf, isIdPrefix } from '../../../../core/log/record-id.ts';
+import { firstIdAt, hexOf, idOfHex, isIdPrefix } from '../../../../core/log/record-id.ts';
 import { binOf, binSql, isBinned } from './bins.ts';
 import type { Binned } from './bins.ts';
 import { tagName, tagText } from './rows.ts';
-import { firstIdAt } from './id-time.ts';
 
 /** Binds a value and gives its placeholder. */
 type Bind = (value: unknown) => string;
@@ -144,8 +143,6 @@ function idSql(values: readonly string[], params: Params): string {
     return `r.id between ${first} and ${last}`;
   }).join(' or ');
 }
-
-const idOfHex = (hex: string): string => `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 
 /** Requests of which an attempt was at one of these providers; an empty value: those without an attempt. */
 function triedSql(values: readonly string[], params: Params): string {

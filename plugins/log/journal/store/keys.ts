@@ -1,7 +1,7 @@
 /** The tables of callers' keys, in either database. A key is one row, and stays as a row without data when it is deleted, so that others learn of it. */
 import type { KeptChanges, KeptKey, KeyChange, KeyEventQuery, KeyTable, NumberedKeyEvent } from '../../../../core/log/keys.ts';
 import type { StoredRow } from '../sql/rows.ts';
-import { timeOf } from '../sql/id-time.ts';
+import { timeOfId } from '../../../../core/log/record-id.ts';
 
 type All = (sql: string, params: readonly unknown[]) => Promise<readonly StoredRow[]>;
 
@@ -57,7 +57,7 @@ export function createKeyStore({ all, change, placeholder, idOf, list }: KeyData
     },
     async lastUsed(names) {
       const rows = names.length === 0 ? [] : await all(sql.used, [JSON.stringify(names)]);
-      return Object.fromEntries(rows.flatMap(({ name, used }) => (used === null ? [] : [[String(name), timeOf(idOf(used))]])));
+      return Object.fromEntries(rows.flatMap(({ name, used }) => (used === null ? [] : [[String(name), timeOfId(idOf(used))]])));
     },
   };
 }

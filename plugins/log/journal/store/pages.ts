@@ -4,7 +4,7 @@ import type { Condition, ListOptions, LogQuery, Order, Sort } from '../../../../
 import { binOf, binsOf, binSql } from '../sql/bins.ts';
 import type { Binned } from '../sql/bins.ts';
 import type { Queries } from '../sql/engine.ts';
-import { isId } from '../sql/id-time.ts';
+import { isId } from '../../../../core/log/record-id.ts';
 import { recordColumns } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
 import { isProbed, Params, probeSql, selectionOf, textSql, whereSql } from '../sql/where.ts';

@@ -1,10 +1,10 @@
 /** Weeks of records as partitions in PostgreSQL. A partition is made when the first record of its week comes, and dropped as a whole when the week is old. */
-import { firstIdAt, timeOf } from '../sql/id-time.ts';
+import { firstIdAt, timeOfId } from '../../../../core/log/record-id.ts';
 
 const week = 7 * 86_400_000;
 const tables = ['gateway_requests', 'gateway_bodies', 'gateway_tags', 'gateway_attempts'] as const;
 
-export const weekOf = (id: string): number => Math.floor(timeOf(id) / week);
+export const weekOf = (id: string): number => Math.floor(timeOfId(id) / week);
 
 const suffixOf = (number: number): string => new Date(number * week).toISOString().slice(0, 10).replaceAll('-', '');
 

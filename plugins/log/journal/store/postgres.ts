@@ -20,7 +20,7 @@ import { queriesOf } from '../sql/engine.ts';
 import type { Engine } from '../sql/engine.ts';
 import type { Grammar } from '../sql/where.ts';
 import { floorOf } from './store.ts';
-import { isId, timeOf } from '../sql/id-time.ts';
+import { isId, timeOfId } from '../../../../core/log/record-id.ts';
 import type { Store, StoreSettings } from './store.ts';
 
 const grammar: Grammar = {
@@ -117,7 +117,7 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
         await insertInto(writing, rows, weeks);
       } finally {
         // an insert that fails may have stored some of its parts
-        await unroll(writing, periodsOf(rows.map(({ request }) => timeOf(request.id))));
+        await unroll(writing, periodsOf(rows.map(({ request }) => timeOfId(request.id))));
       }
     },
     async ping() {
@@ -220,7 +220,7 @@ async function runSteps<T>(client: PoolClient, steps: Steps<T>): Promise<T> {
 
 async function fillIn(client: PoolClient, rows: readonly Filled[]): Promise<void> {
   const attempts = rows.flatMap((row) => row.attempts);
-  const periods = periodsOf(rows.map(({ id }) => timeOf(id)));
+  const periods = periodsOf(rows.map(({ id }) => timeOfId(id)));
   await within(client, async () => {
     await client.query(fillRequests, [JSON.stringify(rows.map(({ id, asked }) => ({ id, ...asked }))), rows.at(-1)?.id, rows[0]?.id]);
     if (attempts.length > 0) await client.query(insertAttempts, [JSON.stringify(attempts)]);

@@ -11,7 +11,7 @@ import type { Group } from '../sums/from-records.ts';
 import { faultsOf } from '../sums/from-attempts.ts';
 import { bodyColumns, Params, selectionOf, whereSql } from '../sql/where.ts';
 import type { Grammar } from '../sql/where.ts';
-import { firstIdAt, isId } from '../sql/id-time.ts';
+import { firstIdAt, isId } from '../../../../core/log/record-id.ts';
 import { pageOf, rowColumns } from './pages.ts';
 import type { Page } from './pages.ts';
 import type { Reader } from './store.ts';
@@ -64,7 +64,7 @@ const byText = (a: string | null, b: string | null): number => (a === b ? 0 : a 
 
 const noBodies = { request: null, response: null, reasoning: null };
 
-/** By id. */
+/** The bodies of these rows, by id. */
 async function bodiesById({ engine: { grammar }, rows: found }: Queries, rows: readonly StoredRow[]): Promise<ReadonlyMap<unknown, StoredRow>> {
   if (rows.length === 0) return new Map();
   const params = new Params(grammar);

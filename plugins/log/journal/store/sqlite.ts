@@ -23,7 +23,7 @@ import { createReader } from './read.ts';
 import { queriesOf } from '../sql/engine.ts';
 import type { Engine, Statement } from '../sql/engine.ts';
 import type { Grammar } from '../sql/where.ts';
-import { firstIdAt, isId, timeOf } from '../sql/id-time.ts';
+import { firstIdAt, idOfHex, isId, timeOfId } from '../../../../core/log/record-id.ts';
 import { floorOf } from './store.ts';
 import type { Store, StoreSettings } from './store.ts';
 
@@ -59,8 +59,7 @@ function bytesOf(id: string): Buffer {
 }
 
 function textOf(value: unknown): string {
-  const hex = Buffer.from(value as Uint8Array).toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  return idOfHex(Buffer.from(value as Uint8Array).toString('hex'));
 }
 
 /** SQLITE_TOOBIG, CONSTRAINT, MISMATCH, RANGE: one of the rows is at fault. */
@@ -172,7 +171,7 @@ function insertRows(database: DatabaseSync, statements: Statements | null, rows:
   within(database, () => {
     const added = rows.filter((row) => insertRow(statements, row));
     insertBodies(statements, added.flatMap(({ body }) => (body === null ? [] : [body])), bytesOf);
-    for (const { span, start } of periodsOf(rows.map(({ request }) => timeOf(request.id)))) statements.unroll.run(start, span);
+    for (const { span, start } of periodsOf(rows.map(({ request }) => timeOfId(request.id)))) statements.unroll.run(start, span);
   });
 }
 
@@ -199,7 +198,7 @@ function fillIn(database: DatabaseSync, rows: readonly Filled[]): true {
       update.run(...askedColumns.map(({ column, kind }) => cellOf(asked[column], kind)), bytesOf(id));
       for (const one of attempts) insertAttempt(attempt, one);
     }
-    for (const { span, start } of periodsOf(rows.map(({ id }) => timeOf(id)))) incomplete.run(start, span, complete);
+    for (const { span, start } of periodsOf(rows.map(({ id }) => timeOfId(id)))) incomplete.run(start, span, complete);
   });
   return true;
 }

@@ -2,7 +2,7 @@
 import type { AttemptDimension } from '../../../../core/log/fields.ts';
 import type { Fault, LogQuery } from '../../../../core/log/store.ts';
 import type { Queries } from '../sql/engine.ts';
-import { firstIdAt } from '../sql/id-time.ts';
+import { firstIdAt } from '../../../../core/log/record-id.ts';
 import { Params, selectionOf, whereSql } from '../sql/where.ts';
 import type { Grammar } from '../sql/where.ts';
 

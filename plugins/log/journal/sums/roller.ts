@@ -12,7 +12,7 @@ import { queriesOf } from '../sql/engine.ts';
 import type { Engine, Queries, Statement } from '../sql/engine.ts';
 import { Params, selectionOf, whereSql } from '../sql/where.ts';
 import type { Grammar } from '../sql/where.ts';
-import { timeOf } from '../sql/id-time.ts';
+import { timeOfId } from '../../../../core/log/record-id.ts';
 import { keptOf } from './sums.ts';
 
 /** A request may end after the period in which it began; most end within this time. */
@@ -76,7 +76,7 @@ const nameOf = ({ span, start }: Period): string => `${span} ${start}`;
 async function duePeriods({ engine, rows: found }: Queries, now: number): Promise<Period[]> {
   const [oldest] = await found('select id from gateway_requests order by id limit 1', new Params(engine.grammar));
   if (oldest === undefined) return [];
-  const from = Math.max(timeOf(oldest['id'] as string), engine.floor(), now - longestMs);
+  const from = Math.max(timeOfId(oldest['id'] as string), engine.floor(), now - longestMs);
   const due: Period[] = [];
   for (const span of spans) {
     const params = new Params(engine.grammar);

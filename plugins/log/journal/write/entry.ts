@@ -5,7 +5,8 @@ import type { LoggedRequest } from '../../../../core/log/store.ts';
 import { onlyTargetOf } from '../../../../core/log/attempts.ts';
 import { doorOf } from '../../../../core/log/doors.ts';
 import { clientRequestIdOf, recordedAddress, recordedModel, recordedPath, userAgentOf } from '../../../../core/pipeline/record.ts';
-import type { FoldedChoice, Reply } from '../../../../core/pipeline/reply.ts';
+import { reasoningOf } from '../../../../core/pipeline/reply.ts';
+import type { Reply } from '../../../../core/pipeline/reply.ts';
 import { orderedBody, requestBody, responseBody } from '../sql/bodies.ts';
 import { IN_PARTS, STARTED, WITH_SENT } from './frames.ts';
 import type { Frame, Parts } from './frames.ts';
@@ -128,6 +129,3 @@ function frameOf(record: RequestRecord, columns: Columns, { sent, request, respo
   const parts = { more: JSON.stringify(saidOf(record)), request, response };
   return { kind: isSent ? WITH_SENT : IN_PARTS, payload: JSON.stringify(columns), parts: isSent ? { ...parts, sent } : parts };
 }
-
-/** The reasoning text of all choices; null where there is none. */
-export const reasoningOf = (choices: readonly Pick<FoldedChoice, 'reasoning'>[]): string | null => (choices.length === 1 ? (choices[0] as FoldedChoice).reasoning : choices.map(({ reasoning }) => reasoning).join('\n\n')) || null;

@@ -49,7 +49,7 @@ const largest = 512 * 1024 * 1024;
 /** The most bytes of UTF-8 for one unit of a string's length. */
 const widest = 3;
 
-/** Its characters: at least a third of its bytes. */
+/** The characters of a frame: at least a third of its bytes. */
 export const lengthOf = ({ payload, parts }: Frame): number => payload.length + (parts === undefined ? 0 : parts.more.length + (parts.sent?.length ?? 0) + parts.request.length + parts.response.length);
 
 /** The frames as bytes, in `scratch` where they fit in it. One buffer for the whole group, so that one write takes it. */

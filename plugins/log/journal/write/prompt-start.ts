@@ -9,7 +9,7 @@ const blanks = /[^\S ]\s*| \s+/g;
 /** The first half of a character, behind which the text was cut. */
 const halfAtEnd = /[\ud800-\udbff]$/;
 
-/** Of the last message of the user; of the last message with a text, where the user has said nothing. */
+/** The beginning of the last message of the user, or, where the user has said nothing, of the last message with a text. */
 export function promptStartOf(request: ChatRequest | null): string | null {
   if (request === null) return null;
   if (request.ask?.kind === 'embeddings') return startOf(request.ask.inputs[0]);
@@ -19,7 +19,7 @@ export function promptStartOf(request: ChatRequest | null): string | null {
 
 const isText = (value: unknown): value is string => typeof value === 'string' && /\S/.test(value);
 
-/** Of several parts the last one: programs put instructions and documents before what somebody asks. */
+/** The text of a message; of several parts, that of the last one, because programs put instructions and documents before what somebody asks. */
 function textOf({ content }: Message): string | null {
   if (isText(content)) return content;
   return Array.isArray(content) ? ((content as { text?: unknown }[]).map((part) => part?.text).findLast(isText) ?? null) : null;

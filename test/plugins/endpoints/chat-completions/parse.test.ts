@@ -10,6 +10,11 @@ const tool = (more: object): object => ({ tools: [{ type: 'function', function: 
 const format = (more: object): object => ({ response_format: { type: 'json_schema', json_schema: { name: 'x', ...more } } });
 
 describe('a body', () => {
+  it('leaves an empty list of calls out, because OpenAI refuses it', () => {
+    const [, answer] = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }, { role: 'assistant', content: 'Yes.', tool_calls: [] }] }).messages;
+    expect(answer).toEqual({ role: 'assistant', content: 'Yes.' });
+  });
+
   it('without anything odd is taken as it is', () => {
     const messages = [{ role: 'system', content: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }] }, hi, { role: 'assistant', content: null, tool_calls: [call], other: [null] }, { role: 'tool', tool_call_id: 'c1', content: 'r' }];
     const tools = [{ type: 'function', function: { name: 'f', description: 'F.', parameters: { type: 'object', properties: { a: { default: null } } } } }, { type: 'web_search_20250305', name: 'web_search' }];

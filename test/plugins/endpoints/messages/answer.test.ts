@@ -71,6 +71,18 @@ describe('an answer of a provider of the same API', () => {
   });
 });
 
+describe('the input of a call', () => {
+  it.each([
+    ['an object', '{"city":"Rome"}', { city: 'Rome' }],
+    ['nothing', '', {}],
+    ['half an object', '{"city":', { arguments: '{"city":' }],
+    ['a list', '["Rome"]', { arguments: '["Rome"]' }],
+  ])('has what the model wrote: %s', async (_, text, input) => {
+    const { ask } = await scene(answers(completion('', { content: null, tool_calls: [{ id: 't1', type: 'function', function: { name: 'weather', arguments: text } }] })));
+    expect((await ask({ model: 'open' })).body['content']).toEqual([{ type: 'tool_use', id: 't1', name: 'weather', input }]);
+  });
+});
+
 describe('a stop reason', () => {
   it('is that of calls where a server calls tools and says that its turn is over', async () => {
     const { ask } = await scene(answers(message([{ type: 'tool_use', id: 't', name: 'f', input: {} }], { stop_reason: 'end_turn' })));
@@ -117,6 +129,15 @@ describe('a failure', () => {
     const { ask } = await scene(answers({ type: 'error', error: { type: 'x', message: 'broken' } }, { status: upstream }));
     const reply = await ask({ model: 'claude' });
     expect([reply.status, reply.body['error'].type]).toEqual([status, type]);
+  });
+
+  it.each([
+    ['open', { error: { message: 'Your input exceeds the context window.', type: 'invalid_request_error', code: 'context_length_exceeded' } }, 'prompt is too long: Your input exceeds the context window.'],
+    ['claude', { type: 'error', error: { type: 'invalid_request_error', message: 'prompt is too long: 212000 tokens > 200000 maximum' } }, 'prompt is too long: 212000 tokens > 200000 maximum'],
+    ['claude', { type: 'error', error: { type: 'invalid_request_error', message: 'input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000, decrease input length or `max_tokens` and try again' } }, 'input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000, decrease input length or `max_tokens` and try again'],
+  ])('of a prompt that is too long says so in the words of the API, by which clients know it: %s', async (model, body, message) => {
+    const { ask } = await scene(answers(body, { status: 400 }));
+    expect(await ask({ model })).toMatchObject({ status: 400, body: { error: { type: 'invalid_request_error', message } } });
   });
 
   it('of a model that nobody knows is not_found_error', async () => {

@@ -67,12 +67,14 @@ describe('a provider of the same API', () => {
     expect(sent['messages'][1].content).toEqual(content);
   });
 
-  it('gets instructions between the turns in their places where the caller has the beta for it, else as text of the user', async () => {
+  it('gets instructions between the turns in their places where the caller has the beta for it and the model takes them, else as text of the user', async () => {
     const { ask } = await scene();
     const messages = [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }, { role: 'system', content: [{ type: 'text', text: 'Be kind.' }] }, { role: 'assistant', content: [{ type: 'text', text: 'Yes.' }] }, { role: 'user', content: [{ type: 'text', text: 'And?' }] }, { role: 'system', content: [{ type: 'text', text: 'Be brief.' }] }];
-    expect((await ask({ model: 'claude', system: 'S', messages }, { 'anthropic-beta': 'mid-conversation-system-2026-04-07' })).sent['messages']).toEqual(messages);
-    const { sent } = await ask({ model: 'claude', system: 'S', messages });
-    expect(sent['messages'].map(({ role, content }: Fields) => [role, content.map(({ text }: Fields) => text)])).toEqual([['user', ['Hi', 'Be kind.']], ['assistant', ['Yes.']], ['user', ['And?', 'Be brief.']]]);
+    const beta = { 'anthropic-beta': 'mid-conversation-system-2026-04-07' };
+    expect((await ask({ model: 'newest', system: 'S', messages }, beta)).sent['messages']).toEqual(messages);
+    for (const { sent } of [await ask({ model: 'newest', system: 'S', messages }), await ask({ model: 'claude', system: 'S', messages }, beta)]) {
+      expect(sent['messages'].map(({ role, content }: Fields) => [role, content.map(({ text }: Fields) => text)])).toEqual([['user', ['Hi', 'Be kind.']], ['assistant', ['Yes.']], ['user', ['And?', 'Be brief.']]]);
+    }
   });
 
   it('drops a fifth cache breakpoint and names it', async () => {

@@ -52,6 +52,14 @@ describe('a provider of chat completions', () => {
     ]);
   });
 
+  it('gets outputs behind their calls, where messages stand between them', async () => {
+    const call = (id: string): object => ({ type: 'function_call', call_id: id, name: 'weather', arguments: '{}' });
+    const output = (id: string): object => ({ type: 'function_call_output', call_id: id, output: '20' });
+    const { json, adjusted } = await asked({ input: [call('c1'), call('c2'), { role: 'user', content: 'Quick!' }, output('c1'), { role: 'assistant', content: 'One to go.' }, output('c2'), call('c3'), output('c3')] });
+    expect(json.messages.map(({ role, content, tool_call_id: id }: any) => [role, id ?? content])).toEqual([['assistant', null], ['tool', 'c1'], ['tool', 'c2'], ['user', 'Quick!'], ['assistant', 'One to go.'], ['assistant', null], ['tool', 'c3']]);
+    expect(adjusted).toBe('messages: results of tools put behind their calls');
+  });
+
   it('gets parameters under its own names', async () => {
     const { json, adjusted } = await asked({
       model: 'thinker', reasoning: { effort: 'high', summary: 'detailed' }, max_output_tokens: 77, temperature: 0.5, top_p: 0.9, parallel_tool_calls: false, user: 'u', top_logprobs: 2, repetition_penalty: 1.1,

@@ -85,6 +85,14 @@ describe('a response that is kept', () => {
     expect([reply.status, await errorOf(reply)]).toMatchObject([400, { param: 'input[0]', message: expect.stringContaining('Send the item itself') }]);
   });
 
+  it('is refused as a stream, which a client would read as a response without events', async () => {
+    const gateway = await logging(oneUpstream((await provider()).url));
+    const { id } = await respond(gateway, {});
+    const reply = await get(gateway, `${id}?stream=true`);
+    expect([reply.status, await errorOf(reply)]).toMatchObject([400, { param: 'stream', code: 'unsupported_value' }]);
+    expect((await get(gateway, `${id}?stream=false`)).status).toBe(200);
+  });
+
   it('is there for its own key alone', async () => {
     const up = await provider();
     const gateway = await logging({ ...oneUpstream(up.url), keys });
@@ -112,9 +120,9 @@ describe('a response of another gateway', () => {
   const madeAt = 0x01a20399cca1;
   const record = { id, outcome: 'answered' as const, path: '/v1/responses', request: { messages: [], door: { store: true, previous_response_id: null, parameters: {} } }, response: { choices: [{ text: 'Yes.', reasoning: '', finishReason: 'completed' }], outline: [['text', 4]] }, key: null };
 
-  it('is waited for where it was made a moment ago', async () => {
+  it.each([['was asked for a moment ago', 10], ['took ten minutes', 600_000]])('is waited for where it %s', async (_, ageMs) => {
     const log = memoryLog();
-    const kept = createKeptResponses({ readerOf: () => log, clock: () => madeAt + 10 });
+    const kept = createKeptResponses({ readerOf: () => log, clock: () => madeAt + ageMs });
     const asked = kept.find(`resp_${id.replaceAll('-', '')}`, null);
     await log.catchUp();
     log.add(record);
@@ -123,7 +131,7 @@ describe('a response of another gateway', () => {
 
   it('is not waited for where it is older', async () => {
     const log = memoryLog();
-    const kept = createKeptResponses({ readerOf: () => log, clock: () => madeAt + 60_000 });
+    const kept = createKeptResponses({ readerOf: () => log, clock: () => madeAt + 2 * 3_600_000 });
     const asked = kept.find(`resp_${id.replaceAll('-', '')}`, null);
     await log.catchUp();
     log.add(record);

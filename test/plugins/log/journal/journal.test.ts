@@ -58,6 +58,32 @@ const journals = (): string[] => readdirSync(join(place.path, 'journal'), { with
 const files = (path: string): string[] => readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 
 describe('log/journal', () => {
+  test('gives the record of an answer by its id from the moment of the answer, however often the log is read', async () => {
+    const { post, get } = await begin();
+    const seen: number[] = [];
+    for (let turn = 0; turn < 10; turn++) {
+      const reply = await post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] });
+      await reply.text();
+      const record = await get(`/api/logs/${reply.headers.get('x-request-id')}`);
+      await record.text();
+      seen.push(record.status);
+    }
+    expect(seen).toEqual(Array<number>(10).fill(200));
+  });
+
+  test('has the thoughts of those answers that have any, and no thoughts where none has', async () => {
+    const { post, get, records } = await begin();
+    const read = async (...thoughts: readonly string[]): Promise<readonly unknown[]> => {
+      const choices = thoughts.map((thought, index) => ({ index, message: { role: 'assistant', content: 'Yes.', ...(thought !== '' && { reasoning_content: thought }) }, finish_reason: 'stop' }));
+      upstream.script(answers({ ...completion('Yes.'), choices }));
+      const reply = await post({ model: 'plain', n: choices.length, messages: [{ role: 'user', content: 'hi' }] });
+      await reply.text();
+      const record = (await (await get(`/api/logs/${reply.headers.get('x-request-id')}`)).json()) as LoggedDetail;
+      return [record.reasoningContent, records.at(-1)?.reasoningContent];
+    };
+    expect([await read('', ''), await read('', 'hm'), await read('hm', 'so')]).toEqual([[null, null], ['hm', 'hm'], ['hm\n\nso', 'hm\n\nso']]);
+  });
+
   test('writes what a caller wrote at its beginning, also of a request that was only dispatched', async () => {
     const dispatched = Promise.withResolvers<void>();
     upstream.script(() => dispatched.resolve());

@@ -13,6 +13,8 @@ import { createLogReader } from '../../../../../plugins/log/journal/reader.ts';
 import { createInstance, pathOf, readCursor, rootOf } from '../../../../../plugins/log/journal/write/segments.ts';
 import type { Instance } from '../../../../../plugins/log/journal/write/segments.ts';
 import { JournalWriter } from '../../../../../plugins/log/journal/write/writer.ts';
+import { proxyTo } from '../../../../_kit/proxy.ts';
+import { startPostgres } from '../../../../_kit/servers.ts';
 import { pause } from '../../../../_kit/upstream.ts';
 import { begin, everything, finished, folder, idAt, request } from '../scene.ts';
 
@@ -177,3 +179,22 @@ describe('the client of the store', () => {
     expect(lines.filter((line) => line.includes('a listener of the live log failed'))).toHaveLength(1);
   });
 });
+
+test('a thread that ends does not say that a store answers again which was not asked', async () => {
+  const server = await startPostgres();
+  const url = server.database();
+  const proxy = await proxyTo(url);
+  await openOn('postgres', url.replace(new URL(url).host, new URL(proxy.url).host));
+  const before = lines.length;
+  const said = (): string => lines.slice(before).join('\n');
+  proxy.isMute = true;
+  await write(1);
+  await expect.poll(said, { timeout: 20_000 }).toContain('does not take records');
+  // the second waits for its turn behind the first, and both for the end of the thread
+  const asked = [client.flush(), client.flush()].map((one) => one.catch(() => {}));
+  await client.close(15_000);
+  await Promise.all(asked);
+  expect(said()).not.toContain('answers again');
+  await proxy.close();
+  await server.stop();
+}, 60_000);
