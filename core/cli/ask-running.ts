@@ -23,7 +23,13 @@ export async function askRunning(running: Running, path: string, init: RequestIn
   return await askGateway({ url, adminKey }, path, init);
 }
 
-export async function askGateway({ url, adminKey }: { readonly url: string; readonly adminKey: Secret | null }, path: string, init: RequestInit): Promise<Response> {
+/** Where a gateway is asked, and with which admin key. */
+export interface Askable {
+  readonly url: string;
+  readonly adminKey: Secret | null;
+}
+
+export async function askGateway({ url, adminKey }: Askable, path: string, init: RequestInit): Promise<Response> {
   const headers = { ...(init.headers as Record<string, string> | undefined), ...(adminKey !== null && { authorization: `Bearer ${adminKey.reveal()}` }) };
   const response = await fetchRunning(url + path, { ...init, headers }).catch((cause: unknown) => {
     throw new Exit(5, `The gateway at ${url} does not answer: ${cause instanceof Error ? ((cause.cause as Error | undefined)?.message ?? cause.message) : String(cause)}`, { cause });
@@ -33,8 +39,14 @@ export async function askGateway({ url, adminKey }: { readonly url: string; read
   throw new Exit(exitCodeOf(said?.code), `The gateway at ${url} refused with ${response.status}: ${said?.message ?? 'it did not say why'}`);
 }
 
+/** A machine under load may take seconds to answer this, and the gateway is not at fault then. */
+const patienceMs = 5000;
+
+/** Whether anything answers at the address of a gateway. */
+export const isAnswering = (url: string): Promise<boolean> => fetchRunning(`${url}/health/live`, { signal: AbortSignal.timeout(patienceMs) }).then(() => true, () => false);
+
 /** As `fetch`, of a gateway that runs on this machine. */
-export const fetchRunning = (url: string, init: RequestInit = {}): Promise<Response> => (url.startsWith('https:') ? fetchOwn : fetch)(url, init);
+const fetchRunning = (url: string, init: RequestInit = {}): Promise<Response> => (url.startsWith('https:') ? fetchOwn : fetch)(url, init);
 
 /**
  * As `fetch`, of a gateway with TLS. Its certificate has the name that callers use, and not the address that it is asked at here.

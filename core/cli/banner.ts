@@ -5,6 +5,7 @@ import { styleText } from 'node:util';
 import type { Config } from '../config.ts';
 import { adminKeyFile, usesKeptAdminKey } from '../host/admin-key.ts';
 import type { Logger } from '../logger.ts';
+import { counted } from '../table.ts';
 import { version } from '../version.ts';
 
 export interface BannerFacts {
@@ -40,6 +41,12 @@ export function bannerOf({ url, config, pages, file, startedInMs }: BannerFacts)
     '',
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** How much there is in a config: `2 models, 1 of 3 providers on`. */
+export function contentsOf({ models, providers }: Config): string {
+  const on = [...providers.values()].filter(({ missing }) => missing === null);
+  return `${counted(models.length, 'model')}, ${on.length} of ${counted(providers.size, 'provider')} on`;
 }
 
 const row = (label: string, text: string): string => `  ${styleText('dim', label.padEnd(10))} ${text}`;

@@ -1,15 +1,19 @@
 /** Opens the request log for a command: a gateway in this process, without a port, of as few plugins as possible. */
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Config } from '../config.ts';
-import type { RunningGateway } from '../host/gateway.ts';
+import type { GatewayParts, RunningGateway } from '../host/gateway.ts';
 import type { LoadedPlugin } from '../host/plugin.ts';
 import type { LogReader } from '../log/store.ts';
+
+/** Starts a gateway without a port. */
+export type StartGateway = (parts: Pick<GatewayParts, 'config' | 'plugins'>) => Promise<RunningGateway>;
 
 export interface OpenLogParts {
   readonly config: Config;
   readonly plugins: readonly LoadedPlugin[];
   /** The plugin that brings the command. */
   readonly owner: LoadedPlugin;
-  start(parts: { readonly config: Config; readonly plugins: readonly LoadedPlugin[] }): Promise<RunningGateway>;
+  readonly start: StartGateway;
 }
 
 /** Starts the plugins that keep the log and the plugin of the command, and no others. */
@@ -28,6 +32,6 @@ async function drained(log: LogReader): Promise<void> {
   while (performance.now() < latest) {
     const { connected, waitingBytes } = await log.status();
     if (!connected || waitingBytes === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, lookAgainMs));
+    await wait(lookAgainMs);
   }
 }

@@ -9,6 +9,7 @@ import { parseArguments } from './command-line.ts';
 import { coreCommands, reservedWords, standardFlags } from './command-table.ts';
 import { commandHelp } from './help.ts';
 import { openLog } from './open-log.ts';
+import type { StartGateway } from './open-log.ts';
 
 /** A command, and the plugin that brings it. */
 export interface PluginCommand extends CommandSpec {
@@ -74,7 +75,7 @@ export interface RunParts {
   readonly askRunning: CommandRun['askRunning'];
   /** Called when the arguments are understood, before the command runs. */
   begin(): void;
-  start(parts: { readonly config: Config; readonly plugins: readonly LoadedPlugin[] }): Promise<RunningGateway>;
+  readonly start: StartGateway;
 }
 
 /** Runs a command of a plugin, or prints its help; closes the log that it has opened. */

@@ -23,10 +23,11 @@ import { serveWithWorkers } from '../run/parent.ts';
 import { codeOf } from '../run/serving.ts';
 import type { Starting } from '../run/serving.ts';
 import { numberOfWorker, serveForParent } from '../run/worker.ts';
+import { counted } from '../table.ts';
 import { version } from '../version.ts';
 import type { WorkerPeers } from '../workers/peers.ts';
 import { askRunning } from './ask-running.ts';
-import { bannerOf, reportOff } from './banner.ts';
+import { bannerOf, contentsOf, reportOff } from './banner.ts';
 import { asksForList, configFileOf, findCommand, groupOf, nearCommand, parseCommandLine, unknownCommand } from './command-line.ts';
 import { writeConfig } from './begin/init.ts';
 import { outlive } from './begin/mishaps.ts';
@@ -150,7 +151,7 @@ async function start(flags: FlagValues): Promise<void> {
   const { current, listening, watching } = config.server.workers > 1 ? await serveWithWorkers(starting, beginning, toStderr) : await serveAlone(starting, beginning);
   const { url } = listening;
 
-  const runningFile = new RunningFile(config.server.dataDir, { config: resolve(file), url, follows: origin.follows });
+  const runningFile = new RunningFile(() => current().config.server.dataDir, { config: resolve(file), url, follows: origin.follows });
   endOnSignals({ current, watching, listening, logger, file: runningFile, origin, asked: config.server });
   process.on('SIGHUP', () => void watching.reload());
 
@@ -172,13 +173,12 @@ async function check(flags: FlagValues): Promise<void> {
   if (faults.length > 0) throw new Exit(1, formatProblems(faults));
   const trial = await startGateway({ ...loaded, write: toStderr, isTrial: true }).catch(exit);
   await trial.close();
-  const on = [...config.providers.values()].filter(({ missing }) => missing === null);
-  output.print(`${file} is fine: ${config.models.length} models, ${on.length} of ${config.providers.size} providers on, ${config.plugins.length} plugins\n`);
+  output.print(`${file} is fine: ${contentsOf(config)}, ${counted(config.plugins.length, 'plugin')}\n`);
 }
 
 async function init(): Promise<void> {
   const { config } = await loadGood(shippedConfig);
-  writeConfig({ on: [...config.providers.values()].flatMap(({ id, missing }) => (missing === null ? [id] : [])) }, output);
+  writeConfig([...config.providers.values()].flatMap(({ id, missing }) => (missing === null ? [id] : [])), output);
 }
 
 /** Prints it for a config with faults too, because editors show the faults by it. */

@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Exit, UsageError } from '../exit.ts';
 import type { Output } from '../host/command.ts';
+import { isAnswering } from './ask-running.ts';
 import { runningWith } from './running-files.ts';
 import type { RunningProcess } from './running-files.ts';
 
@@ -23,6 +24,7 @@ export async function restart(asked: Asked, { print }: Output): Promise<void> {
   const old = find(asked);
   signal(old);
   const next = await successorOf(old, asked);
+  if (next === null) return print(`another process serves at ${old.url}; process ${old.pid} takes no more connections and ends when its running requests have\nits process id is not known, because it could not write into ${asked.dataDir}/running. Other commands find it when it can; gateway doctor looks at the disk\n`);
   print(`process ${next.pid} serves at ${next.url}; process ${old.pid} takes no more connections and ends when its running requests have\n`);
 }
 
@@ -43,7 +45,8 @@ function signal({ pid }: RunningProcess): void {
   }
 }
 
-async function successorOf(old: RunningProcess, { dataDir }: Asked): Promise<RunningProcess> {
+/** Null: it serves, and could not write its file. */
+async function successorOf(old: RunningProcess, { dataDir }: Asked): Promise<RunningProcess | null> {
   const until = performance.now() + patienceMs;
   while (performance.now() < until) {
     await wait(50);
@@ -53,6 +56,7 @@ async function successorOf(old: RunningProcess, { dataDir }: Asked): Promise<Run
     if (next !== undefined && now === undefined) return next;
     const refused = now?.refused ?? null;
     if (refused !== null && refused.count !== (old.refused?.count ?? 0)) throw new Exit(refused.code, `The gateway is not restarted; process ${old.pid} serves on. ${refused.reason}`);
+    if (now === undefined && (await isAnswering(old.url))) return null;
     if (now === undefined) throw new Exit(5, `The gateway with the process id ${old.pid} has ended, and no other has taken its place.`);
   }
   throw new Exit(5, `The gateway did not say how its restart went; process ${old.pid} may serve on. See its output.`);

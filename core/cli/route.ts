@@ -3,20 +3,20 @@ import type { Config } from '../config.ts';
 import { createAdminKey } from '../api-key.ts';
 import { Exit, UsageError } from '../exit.ts';
 import type { FlagValues, Output } from '../host/command.ts';
-import type { RunningGateway } from '../host/gateway.ts';
 import type { LoadedPlugin } from '../host/plugin.ts';
 import { listen } from '../http/listen.ts';
 import type { ExplainedCandidate, Explanation } from '../pipeline/hooks.ts';
 import { Secret } from '../secret.ts';
 import { tableOf } from '../table.ts';
 import { askGateway, runningUrl } from './ask-running.ts';
-import type { Running } from './ask-running.ts';
+import type { Askable, Running } from './ask-running.ts';
+import type { StartGateway } from './open-log.ts';
 
 export interface RouteParts extends Running, Output {
   readonly plugins: readonly LoadedPlugin[];
   readonly flags: FlagValues;
   readonly words: readonly string[];
-  start(parts: { readonly config: Config; readonly plugins: readonly LoadedPlugin[] }): Promise<RunningGateway>;
+  readonly start: StartGateway;
 }
 
 export async function printRoute(parts: RouteParts): Promise<void> {
@@ -35,14 +35,9 @@ function bodyOf({ flags, words }: RouteParts): string {
   return JSON.stringify({ model: flags.text('model') ?? 'auto', messages: [{ role: 'user', content: words.join(' ') }], stream: flags.has('stream'), ...(effort !== null && { reasoning_effort: effort }), ...(most !== null && { max_tokens: most }) });
 }
 
-interface Asked {
-  readonly url: string;
-  readonly adminKey: Secret | null;
-}
-
-async function ask({ url, adminKey }: Asked, body: string, flags: FlagValues): Promise<Explanation> {
+async function ask(gateway: Askable, body: string, flags: FlagValues): Promise<Explanation> {
   const headers = { 'content-type': 'application/json', 'x-dry-run': 'true', 'x-dry-run-key': flags.text('key') ?? '', ...metadataOf(flags) };
-  const response = await askGateway({ url, adminKey }, '/v1/chat/completions', { method: 'POST', body, headers });
+  const response = await askGateway(gateway, '/v1/chat/completions', { method: 'POST', body, headers });
   return (await response.json()) as Explanation;
 }
 

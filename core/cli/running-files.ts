@@ -1,6 +1,6 @@
 /** Which gateways serve with a data directory: each keeps `<data_dir>/running/<machine>-<process id>.json` as long as it takes new connections. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
@@ -53,16 +53,26 @@ function birthByPs(pid: number): string | null {
 
 const isAlive = ({ pid, born }: RunningProcess): boolean => birthOf(pid) === born;
 
-/** The file of this process. Where the data directory cannot be written there is none, and `gateway restart` does not find the process. */
+/** How often the file is looked after: a disk may be full for a while, a reload may name another data directory, and somebody may empty it. */
+const lookMs = 2000;
+
+const fileIn = (dataDir: string): string => join(folderOf(dataDir), `${prefix}${process.pid}.json`);
+
+/** The file of this process. While the data directory cannot be written there is none, and `gateway restart` does not find the process. */
 export class RunningFile {
-  readonly #file: string;
+  readonly #dataDir: () => string;
+  readonly #timer: NodeJS.Timeout;
+  #file: string;
   #content: RunningProcess;
 
-  constructor(dataDir: string, facts: Pick<RunningProcess, 'config' | 'url' | 'follows'>) {
-    this.#file = join(folderOf(dataDir), `${prefix}${process.pid}.json`);
+  /** @param dataDir gives the data directory of the config that is used now */
+  constructor(dataDir: () => string, facts: Pick<RunningProcess, 'config' | 'url' | 'follows'>) {
+    this.#dataDir = dataDir;
+    this.#file = fileIn(dataDir());
     this.#content = { ...facts, pid: process.pid, born: birthOf(process.pid) ?? '', refused: null };
-    runningWith(dataDir, forget);
+    runningWith(dataDir(), forget);
     this.#write();
+    this.#timer = setInterval(() => this.#look(), lookMs).unref();
   }
 
   refuse(refused: Omit<Refused, 'count'>): void {
@@ -71,7 +81,15 @@ export class RunningFile {
   }
 
   remove(): void {
+    clearInterval(this.#timer);
     forget(this.#file);
+  }
+
+  #look(): void {
+    const file = fileIn(this.#dataDir());
+    if (file !== this.#file) forget(this.#file);
+    this.#file = file;
+    if (!existsSync(file)) this.#write();
   }
 
   #write(): void {
@@ -82,6 +100,7 @@ export class RunningFile {
       renameSync(next, this.#file);
     } catch {
       // a gateway without a data directory serves all the same
+      forget(next);
     }
   }
 }

@@ -41,10 +41,9 @@ const inContainer = 'this is the first process of a container, which ends with i
 const isMe = (pid: string | undefined): boolean => pid === String(process.pid);
 
 /** Reads the environment, once. Throws where systemd hands over more than one socket. */
-export function originOf(asked: Asked, env: NodeJS.ProcessEnv = process.env): Origin {
-  const { LISTEN_PID, LISTEN_FDS, SYSTEMD_EXEC_PID } = env;
-  const given = env[variable];
-  for (const name of ['LISTEN_PID', 'LISTEN_FDS', 'LISTEN_FDNAMES', variable]) delete env[name];
+export function originOf(asked: Asked): Origin {
+  const { LISTEN_PID, LISTEN_FDS, SYSTEMD_EXEC_PID, [variable]: given } = process.env;
+  for (const name of ['LISTEN_PID', 'LISTEN_FDS', 'LISTEN_FDNAMES', variable]) delete process.env[name];
   if (given !== undefined && hasPredecessor) {
     if (given === textOf(asked)) return { inherited: firstFd, follows: process.ppid, noSuccessor: null };
     // the config names another host or port now

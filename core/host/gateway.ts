@@ -67,10 +67,11 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const teardowns: { readonly plugin: string; readonly run: Teardown }[] = [];
   const log = createLogAccess();
   const held = states.forGateway();
-  const refusals = held.of('core/host')('refusals', () => new Refusals());
-  const signIns = held.of('core/host')('sign-ins', () => new SignIns(peers?.forGateway().of('core/host') ?? null));
-  const inFlight = held.of('core/host')('in flight', () => new InFlight());
-  const redis = openRedis(config, held.of('core/host'), logger);
+  const kept = held.of('core/host');
+  const refusals = kept('refusals', () => new Refusals());
+  const signIns = kept('sign-ins', () => new SignIns(peers?.forGateway().of('core/host') ?? null));
+  const inFlight = kept('in flight', () => new InFlight());
+  const redis = openRedis(config, kept, logger);
   if (!isTrial) await redis?.open();
   const others = peers?.forGateway();
   let isLeaving = false;

@@ -28,6 +28,9 @@ const limitMs = { text: 50, script: 300, ping: 300, open: 1000 };
 const mostFailures = 3;
 const restMs = { min: 500, max: 5000 };
 
+/** One word or two, for everybody who asks. */
+type Reason = 'refused' | 'timeout' | 'auth_failed';
+
 export class RedisClient implements SharedRedis {
   readonly #url: Secret;
   readonly #logger: Logger;
@@ -36,6 +39,8 @@ export class RedisClient implements SharedRedis {
   #failures = 0;
   #isDown = false;
   #isClosed = false;
+  /** What `GET /` says while there is no connection: why the last try to make one failed, or `timeout` where nothing has come back yet. */
+  #reason: Reason = 'timeout';
   #restMs = restMs.min;
   #timer: NodeJS.Timeout | undefined;
   readonly #hashes = new Map<string, string>();
@@ -72,12 +77,18 @@ export class RedisClient implements SharedRedis {
         clearTimeout(timer);
         resolve();
       };
+      client.on('connect', () => {
+        if (this.#reason !== 'auth_failed') this.#reason = 'timeout';
+      });
       client.on('error', (error: Error) => {
+        this.#reason = reasonOf(error);
         this.#failed(error);
         settled();
       });
       client.on('close', () => this.#sent.clear());
       client.on('ready', () => {
+        // it has answered, so a connection that ends was closed by it
+        this.#reason = 'refused';
         this.#answered();
         settled();
       });
@@ -116,8 +127,9 @@ export class RedisClient implements SharedRedis {
   async health(): Promise<HealthCheck> {
     const client = this.#client;
     if (client === null) return { connected: false, error: 'refused' };
+    if (client.status !== 'ready') return { connected: false, error: this.#reason };
     try {
-      await within(client.ping(), limitMs.ping);
+      await orLate(client.ping(), limitMs.ping);
       return { connected: true };
     } catch (error) {
       return { connected: false, error: error === late ? 'timeout' : reasonOf(error as Error) };
@@ -140,7 +152,7 @@ export class RedisClient implements SharedRedis {
     const client = this.#client;
     if (client === null || this.isAway) throw away;
     try {
-      const value = await within(ask(client), ms);
+      const value = await orLate(ask(client), ms);
       this.#answered();
       return value;
     } catch (error) {
@@ -180,7 +192,7 @@ export class RedisClient implements SharedRedis {
     const client = this.#client;
     if (client === null || this.#isClosed) return;
     try {
-      await within(client.ping(), limitMs.ping);
+      await orLate(client.ping(), limitMs.ping);
       this.#answered();
     } catch {
       // a connection through which nothing comes any more is replaced; one that is being made reports by itself
@@ -193,11 +205,13 @@ export class RedisClient implements SharedRedis {
 const late = new Error('Redis did not answer in time');
 const away = new Error('Redis is away');
 
-/** One word or two, for everybody who asks. */
-const reasonOf = ({ message }: Error): string => (/^(?:NOAUTH|WRONGPASS|NOPERM)/.test(message) ? 'auth_failed' : 'refused');
+function reasonOf({ message }: Error): Reason {
+  if (/^(?:NOAUTH|WRONGPASS|NOPERM)/.test(message)) return 'auth_failed';
+  return message.includes('ETIMEDOUT') ? 'timeout' : 'refused';
+}
 
-/** The value, or a rejection after the time limit. */
-function within<Value>(work: Promise<Value>, ms: number): Promise<Value> {
+/** The value, or a rejection with `late` after the time limit. */
+function orLate<Value>(work: Promise<Value>, ms: number): Promise<Value> {
   return new Promise((resolve, reject) => {
     const lift = timeLimit(ms, () => reject(late));
     work.then(resolve, reject).finally(lift);

@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { glob, readFile, stat } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Server } from '../config.ts';
 import type { RunningGateway } from './gateway.ts';
 import { tellReload } from './reloads/history.ts';
@@ -128,6 +129,6 @@ async function changedSince(files: readonly string[], time: number): Promise<boo
 /** Ends a former gateway when its last request has ended. */
 export async function retire(old: Replaced, logger: Logger): Promise<void> {
   old.drain();
-  while (old.running.size > 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  while (old.running.size > 0) await wait(50);
   await old.close().catch((error: unknown) => logger.error('the former gateway failed to close', { error }));
 }

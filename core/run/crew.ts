@@ -13,7 +13,8 @@ import { Relay } from '../workers/relay.ts';
 import type { Peer } from '../workers/relay.ts';
 import { startMember } from './member.ts';
 import type { Member } from './member.ts';
-import type { Known, Prepared, Refusing, Reloaded, Served } from './orders.ts';
+import type { LastReload } from '../host/reloads/history.ts';
+import type { Known, Prepared, Refusing, Served } from './orders.ts';
 
 /** How long a worker may take to serve, or to read a changed config. */
 const startMs = 60_000;
@@ -106,7 +107,7 @@ export class Crew {
   }
 
   /** Has all workers use what they have prepared. A worker that began meanwhile, perhaps with the config before, is aligned. */
-  adopt(reloaded: Reloaded): void {
+  adopt(reloaded: LastReload): void {
     this.tellAll('adopt', reloaded);
     for (const member of this.#serving) if (!this.#prepared.has(member)) this.#parts.aligned(member, member.hash);
   }

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { within } from '../cancellation.ts';
 import { Channel } from '../workers/channel.ts';
 import type { Peer } from '../workers/relay.ts';
-import { variable } from './orders.ts';
+import { workerVariable } from './orders.ts';
 
 const lastWordsMs = 1000;
 
@@ -31,7 +31,7 @@ export interface Member extends Peer {
 
 /** Starts its process. It does nothing before it is asked to serve. */
 export function startMember(number: number): Member {
-  const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env: { ...process.env, [variable]: String(number) } });
+  const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env: { ...process.env, [workerVariable]: String(number) } });
   const channel = new Channel(child);
   const ended = new Promise<string>((resolve) => {
     // all that it said is heard before: what it has taken must not be given to another one

@@ -2,7 +2,7 @@
 import type { RunningGateway } from '../host/gateway.ts';
 
 /** The variable of the environment with the number of a worker. */
-export const variable = 'GATEWAY_WORKER';
+export const workerVariable = 'GATEWAY_WORKER';
 
 /** With `serve` and `prepare`: what a worker cannot read in the config. */
 export interface Known {
@@ -30,11 +30,3 @@ export interface Refusing {
 
 /** The answer to `prepare`: the changed config is read and its gateway is built, or it is refused. */
 export type Prepared = Pick<Served, 'hash'> | { readonly problems: string };
-
-/** With `adopt` and `drop`. */
-export interface Reloaded {
-  /** Epoch milliseconds. */
-  readonly at: number;
-  /** Why the changed config is not used; null: it is. */
-  readonly problems: string | null;
-}

@@ -17,12 +17,13 @@ import type { Write } from '../logger.ts';
 import type { ParentSide, Relay } from '../workers/relay.ts';
 import { Crew } from './crew.ts';
 import type { Crewmate } from './crew.ts';
-import type { Known, Reloaded } from './orders.ts';
+import type { LastReload } from '../host/reloads/history.ts';
+import type { Known } from './orders.ts';
 import { isFaulty, refuseOpenPort } from './serving.ts';
 import type { Beginning, Read, Serving, Starting } from './serving.ts';
 
 /** The gateways of all workers, with one config. */
-class All implements Replaced {
+class WorkerGateways implements Replaced {
   readonly config: Config;
   readonly pages: RunningGateway['pages'];
   readonly running = { size: 0 };
@@ -125,9 +126,9 @@ class Parent {
     this.#bound = address;
     refuseOpenPort(address, first.config, inherited);
     await crew.others();
-    let current = new All(crew, this.#config, this.#pages);
+    let current = new WorkerGateways(crew, this.#config, this.#pages);
     current.use();
-    const watching = watchConfig<All>({
+    const watching = watchConfig<WorkerGateways>({
       logger: this.#starting.logger,
       files: first.files,
       bound: server,
@@ -165,10 +166,10 @@ class Parent {
     return { ...(this.#bound !== null && { bound: this.#bound }), tls: this.#tls === null ? null : contextOf(this.#tls), adminKeys };
   }
 
-  async #rebuild(address: string, url: string): Promise<Rebuilt<All>> {
+  async #rebuild(address: string, url: string): Promise<Rebuilt<WorkerGateways>> {
     const again = await this.#starting.read(address);
-    const refused = (problems: string): Rebuilt<All> => {
-      this.#crew.tellAll('drop', { at: Date.now(), problems } satisfies Reloaded);
+    const refused = (problems: string): Rebuilt<WorkerGateways> => {
+      this.#crew.tellAll('drop', { at: Date.now(), problems } satisfies LastReload);
       return { problems, files: again.files };
     };
     if (isFaulty(again)) return refused(again.problems);
@@ -181,7 +182,7 @@ class Parent {
     } catch (error) {
       return refused((error as Error).message);
     }
-    return { gateway: new All(this.#crew, config, this.#pages), files: again.files };
+    return { gateway: new WorkerGateways(this.#crew, config, this.#pages), files: again.files };
   }
 
   /** A worker that has just begun may have read another version of the config than the others use. */
@@ -189,7 +190,7 @@ class Parent {
     if (hash === this.#config.hash) return;
     const prepared = await this.#crew.prepareOne(worker);
     if ('problems' in prepared) return this.#starting.logger.error('a worker uses another config than the others', { worker: worker.number, problems: prepared.problems });
-    worker.channel.assure('adopt', { at: Date.now(), problems: null } satisfies Reloaded);
+    worker.channel.assure('adopt', { at: Date.now(), problems: null } satisfies LastReload);
     // one that the others have refused, or have not read yet
     if (prepared.hash !== this.#config.hash) this.#readAgain();
   }

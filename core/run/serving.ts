@@ -24,7 +24,7 @@ export type Faulty = Extract<Rebuilt, { readonly problems: string }>;
 
 export const isFaulty = (read: Read | Faulty): read is Faulty => 'problems' in read;
 
-/** What the program gives to that which serves. */
+/** What the program gives to the part that serves. */
 export interface Starting {
   readonly logger: Logger;
   readonly places: Places;
@@ -55,7 +55,7 @@ export interface Serving {
   readonly watching: Pick<Watch, 'stop' | 'reload' | 'retiring'>;
 }
 
-/** A name in `server.host` may stand for another address than it says, and a socket that was open already may have any. */
+/** Refuses an address that other machines can reach, where there are no keys: a name in `server.host` may stand for any address, and a socket that was open already may have any. */
 export function refuseOpenPort(address: string, { server: { host, isGuarded } }: Config, inherited: number | null): void {
   const said = inherited === null ? `server.host: ${host} is` : 'The socket that the gateway was given has';
   if (!isGuarded && !isLoopback(address)) throw new Exit(1, `${said} the address ${address}, where other machines can reach the gateway, and there are no keys. Add \`keys\`, or listen on 127.0.0.1`);

@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { messageOf } from '../exit.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import { tellReload } from '../host/reloads/history.ts';
+import type { LastReload } from '../host/reloads/history.ts';
 import { retire } from '../host/reload.ts';
 import { watchLoop } from '../host/watchdog.ts';
 import { listen } from '../http/listen.ts';
@@ -13,15 +14,15 @@ import type { Listening } from '../http/listen.ts';
 import { Secret } from '../secret.ts';
 import { Channel } from '../workers/channel.ts';
 import { WorkerPeers } from '../workers/peers.ts';
-import { variable } from './orders.ts';
-import type { Known, Prepared, Refusing, Reloaded, Served } from './orders.ts';
+import { workerVariable } from './orders.ts';
+import type { Known, Prepared, Refusing, Served } from './orders.ts';
 import { codeOf, isFaulty } from './serving.ts';
 import type { Starting } from './serving.ts';
 
 /** The number of this worker; null: this process is none. Reads the environment, once. */
-export function numberOfWorker(env: NodeJS.ProcessEnv = process.env): number | null {
-  const text = env[variable];
-  delete env[variable];
+export function numberOfWorker(): number | null {
+  const text = process.env[workerVariable];
+  delete process.env[workerVariable];
   return text === undefined || process.send === undefined ? null : Number(text);
 }
 
@@ -49,8 +50,8 @@ class WorkerProcess {
     const channel = this.#channel;
     channel.on('serve', (value) => this.#serve(value as Known));
     channel.on('prepare', (value) => this.#prepare(value as Known));
-    channel.on('adopt', (value) => this.#adopt(value as Reloaded));
-    channel.on('drop', (value) => this.#drop(value as Reloaded | undefined));
+    channel.on('adopt', (value) => this.#adopt(value as LastReload));
+    channel.on('drop', (value) => this.#drop(value as LastReload | undefined));
     channel.on('are you there', () => true);
     channel.on('leave', () => {
       this.#serving?.gateway.leave();
@@ -113,7 +114,7 @@ class WorkerProcess {
     return { hash: built.config.hash };
   }
 
-  #adopt(reloaded: Reloaded): void {
+  #adopt(reloaded: LastReload): void {
     const [next, serving] = [this.#next, this.#serving];
     if (next === null || serving === null) return;
     const old = serving.gateway;
@@ -126,7 +127,7 @@ class WorkerProcess {
   }
 
   /** @param reloaded absent: the parent does not want the config any more, although it is good */
-  async #drop(reloaded: Reloaded | undefined): Promise<void> {
+  async #drop(reloaded: LastReload | undefined): Promise<void> {
     const next = this.#next;
     this.#next = null;
     if (reloaded !== undefined) tellReload(reloaded);

@@ -24,6 +24,13 @@ describe.concurrent('the command line', () => {
     expect(code).toBe(0);
   });
 
+  test('counts one of a kind as one', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'gateway-one-')), 'gateway.config.yaml');
+    writeFileSync(file, JSON.stringify({ ...mock, plugins: ['stream/mock'] }));
+    expect((await run(['check', '--config', file])).stdout).toMatch(/ is fine: 1 model, 1 of 1 provider on, 1 plugin\n$/);
+    expect((await run(['doctor', '--config', file])).stdout).toMatch(/: 1 model, 1 of 1 provider on\n/);
+  });
+
   test('refuses a budget that no field can carry, with which a gateway would serve', async () => {
     const lossy = { ...mock, providers: { up: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1' } }, models: [{ ...mock.models[0], providers: [{ providerId: 'up', reasoning: { max_tokens: true } }] }] };
     const gateway = await start(lossy);

@@ -11,11 +11,16 @@ import { closeAtEndOfFile } from '../_kit/left-open.ts';
 import { pause } from '../_kit/upstream.ts';
 
 const key = 'the-admin-key-of-the-test';
+/** cost: a start with all plugins takes twice the CPU. */
+const plugins = ['endpoints/chat-completions', 'endpoints/health', 'auth/keys', 'stream/mock'];
 const mock = (limits: object = {}): Record<string, unknown> => ({
   server: { admin_key: `\${ADMIN_KEY_OF_THE_TEST:-${key}}`, limits },
   providers: { mock: { dialect: 'mock' } },
   models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+  plugins,
 });
+/** With all plugins that ship: with a log. */
+const logged = (): Record<string, unknown> => ({ ...mock(), plugins: undefined });
 
 /** systemd names the process that it starts: the shell names itself, and becomes the gateway. */
 const asSystemd = (names: string): string[] => ['sh', '-c', `${names} exec "$@"`, 'sh'];
@@ -86,7 +91,7 @@ const isStream = (text: string): boolean => text.endsWith('data: [DONE]\n\n');
 
 describe.concurrent('gateway restart', () => {
   test('loses no request of clients that ask without pause, and no record', async ({ expect }) => {
-    const gateway = await start(mock(), {}, { by: underShell });
+    const gateway = await start(logged(), {}, { by: underShell });
     const { url } = gateway;
     const first = processesOf(gateway)[0]?.pid ?? 0;
     const long = await ask(url, '[[words:100]] [[pace:40]]', { stream: true });
@@ -148,7 +153,7 @@ describe.concurrent('gateway restart', () => {
         hooks.boot.tap(() => { if (existsSync('${folder}/refuse')) throw new Error('not in the mood'); });
       } };`;
     writeFileSync(join(folder, 'moody.ts'), plugin);
-    const gateway = await start({ ...mock(), plugins: ['endpoints/chat-completions', 'endpoints/health', 'auth/keys', 'stream/mock', './moody.ts'] }, {}, { by: underShell, folder });
+    const gateway = await start({ ...mock(), plugins: [...plugins, './moody.ts'] }, {}, { by: underShell, folder });
     const before = processesOf(gateway);
     writeFileSync(join(folder, 'refuse'), '');
     for (const _ of [1, 2]) {
@@ -163,6 +168,21 @@ describe.concurrent('gateway restart', () => {
     gateway.child.stdin?.end();
     await gateway.stop();
     rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('finds a gateway whose data directory a reload has changed, or somebody has emptied', async ({ expect }) => {
+    const gateway = await start(mock(), {}, { by: underShell });
+    const folder = dirname(gateway.file);
+    const config = mock();
+    gateway.write({ ...config, server: { ...(config['server'] as object), data_dir: './other' } });
+    await expect.poll(() => existsSync(join(folder, 'other/running')), { timeout: 20_000 }).toBe(true);
+    expect(processesOf(gateway)).toEqual([]);
+    rmSync(join(folder, 'other'), { recursive: true });
+    await expect.poll(() => existsSync(join(folder, 'other/running')), { timeout: 20_000 }).toBe(true);
+    const { code, stdout } = await restart(gateway);
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`serves at ${gateway.url}`)]);
+    gateway.child.stdin?.end();
+    await gateway.stop();
   });
 
   test('says that there is none to restart', async ({ expect }) => {
@@ -230,7 +250,7 @@ describe.concurrent('a socket that systemd hands over', () => {
 
 test('what a killed process left in its journal is stored by another one that runs', async ({ expect }) => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-restart-'));
-  const [killed, other] = [await start(mock(), {}, { folder }), await start(mock(), {}, { folder })];
+  const [killed, other] = [await start(logged(), {}, { folder }), await start(logged(), {}, { folder })];
   const stream = await ask(killed.url, '[[words:500]] [[pace:50]]', { stream: true });
   await stream.body?.getReader().read();
   const id = stream.headers.get('x-request-id') ?? '';

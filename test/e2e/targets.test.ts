@@ -49,6 +49,12 @@ describe('with a gateway that serves', () => {
   });
 });
 
+test('one target is counted as one', async () => {
+  const gateway = await start({ providers: { mock: { dialect: 'mock' } }, models: [{ id: 'mock', free: true, providers: [{ providerId: 'mock' }] }] });
+  open.push(() => gateway.stop());
+  expect((await run(['targets', '--config', gateway.file])).stdout).toMatch(/1 target, none rests/);
+});
+
 describe('with a gateway that does not serve', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'gateway-route-')), 'gateway.config.yaml');
   writeFileSync(file, JSON.stringify(configOf('http://127.0.0.1:9/v1')));

@@ -7,6 +7,7 @@ import { connect } from 'node:tls';
 import { afterAll, describe, expect, test } from 'vitest';
 import { trustedCertificate } from '../_kit/certificate.ts';
 import { run, start } from '../_kit/executable.ts';
+import { startCollector } from '../plugins/log/otel-collector.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gateway-tls-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -63,6 +64,15 @@ describe.each([['one process', {}], ['workers', { workers: 2 }]])('with %s', (_,
     await expect(shown(gateway.port)).rejects.toThrow(/ECONNREFUSED/);
   }, 40_000);
 });
+
+test('traces say https', async () => {
+  renew();
+  const collector = await startCollector();
+  const gateway = await start(config(), { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, { folder });
+  expect((await ask(gateway.url, 'hello')).status).toBe(200);
+  expect(await gateway.stop()).toBe(0);
+  expect(collector.spans()[0]?.attributes['url.scheme']).toBe('https');
+}, 40_000);
 
 test('a certificate that is not there refuses the start at its line', async () => {
   writeFileSync(join(folder, 'bad.config.yaml'), 'server:\n  tls: { cert: ./nowhere.pem, key: ./key.pem }\n');

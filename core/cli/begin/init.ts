@@ -7,12 +7,8 @@ import { packageFolder } from '../../version.ts';
 import { defaultConfigFile } from '../command-table.ts';
 import { shippedConfig } from './shipped.ts';
 
-export interface NewConfig {
-  /** The names of the providers that are on in this environment. */
-  readonly on: readonly string[];
-}
-
-export function writeConfig({ on }: NewConfig, { print }: Pick<Output, 'print'>): void {
+/** @param on the names of the providers that are on in this environment */
+export function writeConfig(on: readonly string[], { print }: Pick<Output, 'print'>): void {
   const file = resolve(defaultConfigFile);
   try {
     writeFileSync(file, configText(readFileSync(shippedConfig, 'utf8'), on), { flag: 'wx' });

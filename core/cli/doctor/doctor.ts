@@ -1,5 +1,5 @@
 /** `gateway doctor`: looks at all that a gateway with this config needs, and says of each part how it is and what to do. It serves nothing. */
-import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../../config.ts';
 import { Exit, messageOf } from '../../exit.ts';
@@ -7,9 +7,10 @@ import type { Output } from '../../host/command.ts';
 import type { Finding, LoadedPlugin } from '../../host/plugin.ts';
 import { RedisClient } from '../../host/redis.ts';
 import type { Logger } from '../../logger.ts';
-import { printable } from '../../table.ts';
+import { counted, printable } from '../../table.ts';
 import { version } from '../../version.ts';
-import { fetchRunning, runningUrl } from '../ask-running.ts';
+import { isAnswering, runningUrl } from '../ask-running.ts';
+import { contentsOf } from '../banner.ts';
 
 export interface DoctorParts extends Output {
   readonly json: boolean;
@@ -25,7 +26,7 @@ export async function examine({ json, print, file, read, logger }: DoctorParts):
   const findings = [ofProgram(), ...('faults' in read ? [ofFaults(file, read.faults)] : await ofConfig(file, read, logger))];
   print(json ? `${JSON.stringify(findings, null, 2)}\n` : textOf(findings));
   const faults = findings.filter(({ state }) => state === 'fault').length;
-  if (faults > 0) throw new Exit(1, `${faults} ${faults === 1 ? 'fault' : 'faults'}.`);
+  if (faults > 0) throw new Exit(1, `${counted(faults, 'fault')}.`);
 }
 
 const ofProgram = (): Finding => ({ part: 'version', state: 'good', text: `${version}, on Node ${process.versions.node}, ${process.platform} ${process.arch}` });
@@ -33,9 +34,8 @@ const ofProgram = (): Finding => ({ part: 'version', state: 'good', text: `${ver
 const ofFaults = (file: string, faults: string): Finding => ({ part: 'config', state: 'fault', text: `${file} cannot be used; the other parts are looked at when it can\n${faults}`, fix: 'mend these places; gateway check looks at them alone' });
 
 async function ofConfig(file: string, { config, plugins, warnings }: Exclude<DoctorParts['read'], { faults: string }>, logger: Logger): Promise<Finding[]> {
-  const on = [...config.providers.values()].filter(({ missing }) => missing === null).length;
   const first: Finding = warnings === ''
-    ? { part: 'config', state: 'good', text: `${file}: ${config.models.length} models, ${on} of ${config.providers.size} providers on` }
+    ? { part: 'config', state: 'good', text: `${file}: ${contentsOf(config)}` }
     : { part: 'config', state: 'warning', text: `${file}\n${warnings}`, fix: 'mend these places, or leave them where they are meant' };
   const dialects = new Map(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
   const others = await Promise.all([ofServing(config, file), ofRedis(config, logger), ...plugins.map(({ plugin, options }) => checkup(plugin.name, plugin.checkup?.({ config, dialects, logger }, options)))]);
@@ -50,8 +50,7 @@ async function checkup(part: string, findings: Promise<readonly Finding[]> | und
 async function ofServing(config: Config, file: string): Promise<Finding> {
   const url = runningUrl({ config, file });
   if (url === null) return { part: 'serving', state: 'note', text: 'no gateway serves with this config on this machine' };
-  const answer = await fetchRunning(`${url}/health/ready`, { signal: AbortSignal.timeout(2000) }).catch(() => null);
-  if (answer === null) return { part: 'serving', state: 'fault', text: `the gateway at ${url} does not answer`, fix: 'see its output; gateway restart puts a new process in its place' };
+  if (!(await isAnswering(url))) return { part: 'serving', state: 'fault', text: `the gateway at ${url} does not answer`, fix: 'see its output; gateway restart puts a new process in its place' };
   return { part: 'serving', state: 'good', text: `a gateway serves at ${url}` };
 }
 
@@ -68,7 +67,10 @@ function ofDisk({ server: { dataDir } }: Config): Finding {
     if ((error as NodeJS.ErrnoException).code === 'EROFS') return { part: 'disk', state: 'fault', text: `${folder} is on a disk that is mounted read-only`, fix: 'find out why (dmesg) and mount it for writing, or name another folder in server.data_dir' };
     return { part: 'disk', state: 'fault', text: `${folder} cannot be written by this user`, fix: 'give the folder to the user of the gateway, or name another one in server.data_dir' };
   }
-  const { bavail, bsize } = statfsSync(folder);
+  if (!statSync(folder).isDirectory()) return { part: 'disk', state: 'fault', text: `${folder} is a file and no folder`, fix: 'name a folder in server.data_dir' };
+  const { bavail, bsize, files, ffree } = statfsSync(folder);
+  // some file systems make inodes as they are needed, and count none
+  if (files > 0 && ffree === 0) return { part: 'disk', state: 'fault', text: `${folder}: no file can be made, because the disk has no free inodes`, fix: 'delete files that nobody needs; df -i shows how many there are' };
   return roomText(dataDir, bavail * bsize);
 }
 

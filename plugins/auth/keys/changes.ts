@@ -8,7 +8,7 @@ import type { Kept, KeptKeys, StoredKey, StoredSecret } from './kept.ts';
 import { plainSettings } from './settings.ts';
 import type { KeySettings } from './settings.ts';
 
-/** By whom a change is made, for the audit list. */
+/** Who makes a change, for the audit list. */
 export type Author = Pick<KeyEvent, 'by' | 'address'>;
 
 export interface ChangeParts {

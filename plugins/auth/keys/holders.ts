@@ -13,7 +13,7 @@ export interface Holder {
 
 export class Holders {
   readonly #written: ReadonlyMap<string, Holder>;
-  /** Those of the store. */
+  /** The holders of keys of the store. */
   readonly #kept = new Map<string, Holder>();
   readonly #hashesOf = new Map<string, readonly string[]>();
   // cost: a hash for each request is a fortieth of the CPU of a plain request (test/bench). Only keys that are known get in, so callers cannot fill it

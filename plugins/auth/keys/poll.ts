@@ -1,4 +1,5 @@
 /** Looks again and again whether keys of the store have changed: another gateway on the same database, or a command, may have done it. */
+import { messageOf } from '../../../core/exit.ts';
 import type { Logger } from '../../../core/logger.ts';
 
 /** How late a gateway may learn of a change that another one made. */
@@ -29,7 +30,7 @@ export class Poll {
       if (this.#isAway) this.#logger.info('the keys of the store can be read again');
       this.#isAway = false;
     } catch (error) {
-      if (!this.#isAway && !this.#isStopped) this.#logger.warn('the keys of the store cannot be read; those that are known stay good', { reason: error instanceof Error ? error.message : String(error) });
+      if (!this.#isAway && !this.#isStopped) this.#logger.warn('the keys of the store cannot be read; those that are known stay good', { reason: messageOf(error) });
       this.#isAway = true;
     }
   }

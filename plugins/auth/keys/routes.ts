@@ -9,7 +9,7 @@ import type { LogReader } from '../../../core/log/store.ts';
 import { json, protective } from '../../../core/pipeline/answer.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import type { About } from '../../../core/pipeline/door.ts';
-import { bodyFields, text, wrongValue } from '../../../core/wire/checks.ts';
+import { bodyFields, requireJson, text, wrongValue } from '../../../core/wire/checks.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { parseJson } from '../../../core/wire/json.ts';
 import { KeyChanges } from './changes.ts';
@@ -138,7 +138,7 @@ async function auditOf({ table }: RouteParts, query: URLSearchParams): Promise<A
 
 /** The fields of a body; a body that is absent has none. */
 async function fieldsOf(request: EndpointRequest, known: readonly string[]): Promise<Fields> {
-  if (!/^application\/json\s*(?:;|$)/i.test(request.arrived.headers['content-type'] ?? '')) throw new GatewayError('unsupported_media_type', 'The content type must be application/json.');
+  requireJson(request.arrived.headers);
   const bytes = await request.body();
   const fields = bytes.length === 0 ? {} : bodyFields(parseJson(bytes, 16));
   onlyKnown(fields, known);

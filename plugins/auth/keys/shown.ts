@@ -17,13 +17,13 @@ export interface ShownKey extends KeySettings {
   readonly isShadowed: boolean;
   /** The part of its newest key that is no secret; null: not known. */
   readonly prefix: string | null;
-  /** Its keys, the newest first: more than one while it is rotated. */
+  /** The keys of the caller, the newest first: several while a key is rotated. */
   readonly keys: readonly ShownSecret[];
   /** ISO time; null: the config does not say. */
   readonly createdAt: string | null;
   /** ISO time of the newest request on record; null: none. */
   readonly lastUsedAt: string | null;
-  /** Of the last 30 days; null: not used. */
+  /** The use in the last 30 days; null: the key was not used. */
   readonly use: StatsRow | null;
 }
 
@@ -52,7 +52,7 @@ interface Uses {
   readonly lastUsed: Readonly<Record<string, number>>;
 }
 
-export function shownWritten(entry: KeyEntry, { use, lastUsed }: Uses = noUses): ShownKey {
+function shownWritten(entry: KeyEntry, { use, lastUsed }: Uses): ShownKey {
   const { name, hashes, expiresAt, disabled, writtenAt, models, metadata, logBodies, cache, reasoningFields, limits } = entry;
   return {
     id: name, name, source: 'yaml', writtenAt, isShadowed: false, prefix: hashes[0]?.prefix ?? null,
@@ -82,10 +82,10 @@ const most = 1000;
 /** What the log knows of the use of keys; as good as nothing while it does not answer, because keys can be shown without. */
 export async function usesOf(names: readonly string[], reader: LogReader | null, now: number): Promise<Uses> {
   const [rows, lastUsed] = await Promise.all([
-    reader?.stats({ from: now - useMs, to: null, conditions: [], text: null }, { by: 'key', limit: most }).catch(() => null) ?? [],
-    reader?.keys?.lastUsed(names).catch(() => null) ?? {},
+    reader?.stats({ from: now - useMs, to: null, conditions: [], text: null }, { by: 'key', limit: most }).catch(() => []) ?? [],
+    reader?.keys?.lastUsed(names).catch(() => ({})) ?? {},
   ]);
-  return { use: new Map((rows ?? []).map((row) => [row.value, row])), lastUsed: lastUsed ?? {} };
+  return { use: new Map(rows.map((row) => [row.value, row])), lastUsed };
 }
 
 export function shownKeys(keys: CallerKeys, kept: ReadonlyMap<string, Kept>, uses: Uses): ShownKey[] {

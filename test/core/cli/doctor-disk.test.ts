@@ -1,4 +1,4 @@
-/** `gateway doctor` before a disk that the kernel has made read-only. */
+/** `gateway doctor` before a disk that takes no files. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,17 +6,40 @@ import { expect, onTestFinished, test } from 'vitest';
 import { run } from '../../_kit/executable.ts';
 import { mountSmallDisk } from '../../_kit/small-disk.ts';
 
-test('gateway doctor says that a disk is mounted read-only, and blames no rights of a user', async () => {
+/** A config whose data directory is a disk of its own. */
+function configOnDisk(options: string): { readonly folder: string; readonly data: string; readonly disk: ReturnType<typeof mountSmallDisk> } {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-doctor-'));
   const data = join(folder, 'data');
   mkdirSync(data);
-  const disk = mountSmallDisk(data, '1m');
+  const disk = mountSmallDisk(data, options);
   onTestFinished(() => {
     disk.unmount();
     rmSync(folder, { recursive: true });
   });
-  disk.refuseWrites();
   writeFileSync(join(folder, 'gateway.config.yaml'), 'providers: { mock: {} }\n');
+  return { folder, data, disk };
+}
+
+test('gateway doctor says that a disk is mounted read-only, and blames no rights of a user', async () => {
+  const { folder, disk } = configOnDisk('1m');
+  disk.refuseWrites();
   const { stdout } = await run(['doctor', '--config', join(folder, 'gateway.config.yaml')]);
   expect(stdout).toMatch(/✗ disk +\S+data is on a disk that is mounted read-only +→ find out why \(dmesg\)/);
+});
+
+test('gateway doctor says that server.data_dir is a file, because no start takes it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-doctor-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'log'), '');
+  writeFileSync(join(folder, 'gateway.config.yaml'), 'server: { data_dir: ./log/data }\nproviders: { mock: {} }\n');
+  const { code, stdout } = await run(['doctor', '--config', join(folder, 'gateway.config.yaml')]);
+  expect([code, stdout]).toEqual([1, expect.stringMatching(/✗ disk +\S+\/log is a file and no folder +→ name a folder in server\.data_dir\n/)]);
+});
+
+test('gateway doctor says that a disk has room, and none for one more file', async () => {
+  const { folder, data } = configOnDisk('200m,nr_inodes=2');
+  writeFileSync(join(data, 'last'), '');
+  expect(() => writeFileSync(join(data, 'one-more'), '')).toThrow('ENOSPC');
+  const { stdout } = await run(['doctor', '--config', join(folder, 'gateway.config.yaml')]);
+  expect(stdout).toMatch(/✗ disk +\S+data: no file can be made, because the disk has no free inodes +→ delete files that nobody needs; df -i/);
 });

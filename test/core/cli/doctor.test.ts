@@ -81,6 +81,37 @@ describe.concurrent('gateway doctor', () => {
     expect(JSON.stringify(lines)).not.toMatch(/Bearer|"wrong"|other/);
   });
 
+  it('does not say that no provider answered where none tells its time', async ({ expect }) => {
+    const server = createServer((_, response) => {
+      response.sendDate = false;
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[]}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    opened.push(() => void server.close());
+    const { lines } = await examined({ providers: { own: { dialect, base_url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, api_key: 'none' } } });
+    expect(lines).toEqual(expect.arrayContaining([expect.stringMatching(/^✓ own .* answers$/), '· clock not compared: no provider said its time']));
+  });
+
+  it('calls no address good that gives redirects or web pages', async ({ expect }) => {
+    const page = createServer(({ url }, response) => void (url?.startsWith('/moved') === true ? response.writeHead(301, { location: 'https://localhost/v1/models' }) : response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' })).end('<html>Sign in</html>'));
+    await new Promise<void>((resolve) => page.listen(0, '127.0.0.1', resolve));
+    opened.push(() => void page.close());
+    const host = `127.0.0.1:${(page.address() as AddressInfo).port}`;
+    const { code, lines } = await examined({
+      providers: {
+        page: { dialect, base_url: `http://${host}`, api_key: 'any' },
+        keyless: { dialect, base_url: `http://${host}`, api_key: 'none' },
+        moved: { dialect, base_url: `http://${host}/moved`, api_key: 'any', headers: { Authorization: 'Bearer other' } },
+      },
+    });
+    const fix = 'check base_url: http or https, and the path (most servers want /v1 at its end)';
+    expect([code, lines]).toEqual([0, expect.arrayContaining([
+      `! page ${host} answers with a web page and no list of models → ${fix}`,
+      `! keyless ${host} answers with a web page and no list of models → ${fix}`,
+      `! moved ${host} answers with a redirect, which is not followed → ${fix}`,
+    ])]);
+  });
+
   it('compares the clock, and says that a gateway with TLS does not answer', async ({ expect }) => {
     const { base_url } = await vendor({ aheadMs: 3_600_000 });
     // takes connections and says nothing
@@ -88,7 +119,7 @@ describe.concurrent('gateway doctor', () => {
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     opened.push(() => silent.close());
     const url = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    const { code, lines } = await examined({ providers: { right: { dialect, base_url, api_key: 'right' } } }, (folder) => void new RunningFile(join(folder, 'data'), { config: join(folder, 'gateway.config.yaml'), url, follows: null }));
+    const { code, lines } = await examined({ providers: { right: { dialect, base_url, api_key: 'right' } } }, (folder) => void new RunningFile(() => join(folder, 'data'), { config: join(folder, 'gateway.config.yaml'), url, follows: null }));
     expect([code, lines]).toEqual([1, expect.arrayContaining([expect.stringMatching(`^✗ serving the gateway at ${url} does not answer`), expect.stringMatching(/^✗ clock 3[56]\d\d s behind the providers → set the clock of this machine/), expect.stringMatching(/^· store .*: empty, the first start prepares it$/)])]);
   });
 
@@ -102,7 +133,7 @@ describe.concurrent('gateway doctor', () => {
     });
     expect([code, lines]).toEqual([1, expect.arrayContaining([
       expect.stringMatching(/^✓ version \d+\.\d+\.\d+, on Node /),
-      expect.stringMatching(/^✓ config .*gateway\.config\.yaml: 0 models, 1 of 1 providers on$/),
+      expect.stringMatching(/^✓ config .*gateway\.config\.yaml: 0 models, 1 of 1 provider on$/),
       '· serving no gateway serves with this config on this machine',
       expect.stringMatching(/^✗ store sqlite .*logs\.db is newer than this program/),
       expect.stringMatching(/^[✓!] disk .*data: [\d.]+ [MG]iB free/),

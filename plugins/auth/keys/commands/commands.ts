@@ -4,10 +4,10 @@ import { Exit, UsageError } from '../../../../core/exit.ts';
 import type { Command, CommandRun, Flag } from '../../../../core/host/command.ts';
 import { parseSpan } from '../../../../core/log/query.ts';
 import type { MadeKey } from '../routes.ts';
-import type { ShownKey } from '../shown.ts';
+import type { ShownKey, ShownKeys } from '../shown.ts';
 import { connect } from './connection.ts';
 import type { Asking } from './connection.ts';
-import { printKeys } from './list.ts';
+import { printKeys, whyRefused } from './list.ts';
 
 type Run = CommandRun<never>;
 
@@ -47,10 +47,13 @@ async function list(run: Run): Promise<void> {
   printKeys(await keysOf(asking), run);
 }
 
-const keysOf = async ({ ask }: Asking): Promise<readonly ShownKey[]> => ((await ask('GET', '/api/keys')) as { data: ShownKey[] }).data;
+const keysOf = async ({ ask }: Asking): Promise<ShownKeys> => (await ask('GET', '/api/keys')) as ShownKeys;
 
 async function find(asking: Asking, name: string, run: Run): Promise<ShownKey> {
-  const found = (await keysOf(asking)).find((key) => key.name === name && (key.source === 'store' || !run.flags.has('store')));
+  const { data, store: kept } = await keysOf(asking);
+  const found = data.find((key) => key.name === name && (key.source === 'store' || !run.flags.has('store')));
+  // a gateway that has started without its store does not know the keys there
+  if (found === undefined && kept === 'away') throw new Exit(4, `Whether there is a key with the name "${name}" is not known: the database that keeps callers' keys does not answer now.`);
   if (found === undefined) throw new Exit(1, `There is no key with the name "${name}"; gateway keys lists them.`);
   return found;
 }
@@ -68,8 +71,8 @@ function givenSettings({ flags }: Run): object {
     return [key, value];
   }));
   const budget = flags.text('budget');
-  const [, dollars, per] = /^([\d.]+)\/(\w+)$/.exec(budget ?? '') ?? [];
-  if (budget !== null && dollars === undefined) throw new UsageError(`--budget must be like 20/day, not "${budget}"`);
+  const [, dollars, per] = /^(\d+(?:\.\d+)?)\/(\w+)$/.exec(budget ?? '') ?? [];
+  if (budget !== null && dollars === undefined) throw new UsageError(`--budget must be like 20/day or 0.50/week, not "${budget}"`);
   const limits = { requests_per_minute: flags.number('requests-per-minute'), tokens_per_minute: flags.number('tokens-per-minute'), concurrent: flags.number('concurrent'), budget: budget === null ? null : { dollars, per } };
   const models = flags.all('model');
   return { metadata, ...(models.length > 0 && { models }), expires: flags.text('expires'), ...(Object.values(limits).some((limit) => limit !== null) && { limits }) };
@@ -78,9 +81,10 @@ function givenSettings({ flags }: Run): object {
 /** Prints a key that was made. */
 function made(key: MadeKey, { json, print }: Run): void {
   if (json) return print(`${JSON.stringify(key, null, 2)}\n`);
-  print(`${key.key}\n\nThe key of "${key.name}" is shown only this once. The caller sends it as "Authorization: Bearer <key>". It is good now.\n`);
+  const refused = whyRefused(key);
+  print(`${key.key}\n\nThe key of "${key.name}" is shown only this once. The caller sends it as "Authorization: Bearer <key>". ${refused === null ? 'It is good now' : `It is refused now: ${refused}`}.\n`);
   const former = key.keys[1]?.expires;
-  if (typeof former === 'string') print(`The former key is good until ${former.slice(0, 16).replace('T', ' ')} UTC.\n`);
+  if (refused === null && typeof former === 'string') print(`The former key is good until ${former.slice(0, 16).replace('T', ' ')} UTC.\n`);
 }
 
 async function rotate(run: Run): Promise<void> {
@@ -95,7 +99,9 @@ async function rotate(run: Run): Promise<void> {
   const hashes = [hash, ...(span === '0' ? [] : former)];
   if (run.json) return run.print(`${JSON.stringify({ name, key: fresh, hash: hashes, writtenAt: key.writtenAt }, null, 2)}\n`);
   const lines = hashes.map((one) => (typeof one === 'string' ? `      - ${one}` : `      - { hash: ${one.hash}, expires: ${one.expires} }`));
-  run.print([fresh, '', `The key is shown only this once. Write this at ${key.writtenAt}, in the place of the \`key\` or \`hash\` of "${name}":`, '', '    hash:', ...lines, '', 'It is good as soon as the file is saved.', ''].join('\n'));
+  // the new key itself has no end
+  const refused = whyRefused({ ...key, keys: [{ prefix: null, createdAt: null, expires: null }] });
+  run.print([fresh, '', `The key is shown only this once. Write this at ${key.writtenAt}, in the place of the \`key\` or \`hash\` of "${name}":`, '', '    hash:', ...lines, '', refused === null ? 'It is good as soon as the gateway has read the file again.' : `The key is refused after that too: ${refused}.`, ''].join('\n'));
 }
 
 async function turn(run: Run, disabled: boolean): Promise<void> {
@@ -103,8 +109,11 @@ async function turn(run: Run, disabled: boolean): Promise<void> {
   const asking = await connect(run);
   const key = await find(asking, name, run);
   if (key.source === 'yaml') return run.print(`"${name}" is written at ${key.writtenAt}. ${disabled ? 'Write there' : 'Take this away there'}, and save the file:\n\n    disabled: true\n`);
-  const changed = await asking.ask('PATCH', pathOf(name), { disabled });
-  run.print(run.json ? `${JSON.stringify(changed, null, 2)}\n` : `The key "${name}" is ${disabled ? 'refused from now on; requests that run come to their end' : 'good again'}.\n`);
+  const changed = (await asking.ask('PATCH', pathOf(name), { disabled })) as ShownKey;
+  if (run.json) return run.print(`${JSON.stringify(changed, null, 2)}\n`);
+  if (disabled) return run.print(`The key "${name}" is refused from now on; requests that run come to their end.\n`);
+  const refused = whyRefused(changed);
+  run.print(`The key "${name}" is ${refused === null ? 'good again' : `not disabled. It is refused now: ${refused}`}.\n`);
 }
 
 async function remove(run: Run): Promise<void> {

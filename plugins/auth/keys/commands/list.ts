@@ -2,16 +2,19 @@
 import type { CommandRun } from '../../../../core/host/command.ts';
 import { tableOf } from '../../../../core/table.ts';
 import type { Column } from '../../../../core/table.ts';
-import type { ShownKey } from '../shown.ts';
+import type { ShownKey, ShownKeys } from '../shown.ts';
 
 const day = 86_400_000;
 /** How long before its end a key is warned of, as at the start. */
 const warnBeforeMs = 7 * day;
 
-export function printKeys(keys: readonly ShownKey[], { json, print, say }: Pick<CommandRun<never>, 'json' | 'print' | 'say'>): void {
+export function printKeys({ data: keys, store }: ShownKeys, { json, print, say }: Pick<CommandRun<never>, 'json' | 'print' | 'say'>): void {
+  const isAway = store === 'away';
+  if (isAway) say("warning: the database that keeps callers' keys does not answer now. Keys of the store may be missing in this list, and when a key was last used is not known.\n");
   if (json) return print(`${JSON.stringify(keys, null, 2)}\n`);
+  if (keys.length === 0 && isAway) return print('The config has no keys.\n');
   if (keys.length === 0) return print('There are no keys. gateway keys create makes one for the config, gateway keys add one in the store.\n');
-  print(tableOf(keys, columns));
+  print(tableOf(keys, columnsOf(isAway ? 'not known' : 'never')));
   const now = Date.now();
   for (const key of keys) {
     const left = endOf(key) - now;
@@ -24,21 +27,24 @@ const endOf = ({ expires, keys }: ShownKey): number => Math.min(momentOf(expires
 
 const momentOf = (date: string | null): number => (date === null ? Infinity : Date.parse(date));
 
-const columns: readonly Column<ShownKey>[] = [
+/** @param unused of a key of which no use is known */
+const columnsOf = (unused: string): readonly Column<ShownKey>[] => [
   { title: 'NAME', read: ({ name }) => name.slice(0, 60) },
   { title: 'SOURCE', read: ({ source, writtenAt }) => (source === 'yaml' ? (writtenAt ?? 'yaml') : 'store') },
   { title: 'PREFIX', read: ({ prefix }) => prefix ?? '' },
-  { title: 'LAST USED (UTC)', read: ({ lastUsedAt }) => lastUsedAt?.slice(0, 16).replace('T', ' ') ?? 'never' },
+  { title: 'LAST USED (UTC)', read: ({ lastUsedAt }) => lastUsedAt?.slice(0, 16).replace('T', ' ') ?? unused },
   { title: 'EXPIRES', read: (key) => (endOf(key) === Infinity ? 'never' : new Date(endOf(key)).toISOString().slice(0, 16).replace('T', ' ')) },
   { title: 'LIMITS', read: ({ limits }) => limitText(limits) },
-  { title: 'STATE', read: stateOf },
+  { title: 'STATE', read: (key) => stateOf(key) },
 ];
 
-function stateOf(key: ShownKey): string {
+const stateOf = (key: ShownKey): string => whyRefused(key) ?? (key.keys.length > 1 ? `${key.keys.length} keys` : 'good');
+
+/** Why no request with this key is served now; null: requests are. */
+export function whyRefused(key: ShownKey): string | null {
   if (key.isShadowed) return 'not taken: the config has this name';
   if (key.disabled) return 'disabled';
-  if (endOf(key) <= Date.now()) return 'expired';
-  return key.keys.length > 1 ? `${key.keys.length} keys` : 'good';
+  return endOf(key) <= Date.now() ? 'expired' : null;
 }
 
 function limitText(limits: ShownKey['limits']): string {

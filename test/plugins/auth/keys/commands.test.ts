@@ -16,7 +16,7 @@ import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
 const admin = 'the-admin-key-of-the-test';
 const folder = mkdtempSync(join(tmpdir(), 'gateway-keys-'));
 const soon = new Date(Date.now() + 3.5 * 86_400_000).toISOString();
-const keys = [{ name: 'yaml', key: 'key-in-the-yaml-0123456789', limits: { requests_per_minute: 60 } }, { name: 'soon', key: 'another-in-the-yaml-01234', expires: soon }];
+const keys = [{ name: 'yaml', key: 'key-in-the-yaml-0123456789', limits: { requests_per_minute: 60 } }, { name: 'soon', key: 'another-in-the-yaml-01234', expires: soon }, { name: 'off', key: 'a-third-in-the-yaml-012345', disabled: true }];
 let up: ScriptedUpstream;
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -64,11 +64,22 @@ describe('with a gateway that runs', () => {
     expect(out).toMatch(/^yaml +\S*gateway\.config\.yaml:\d+ +never +never +60 requests\/min +good$/m);
     expect(out).toMatch(/^team +store +gwk_\w{12} +(?:20\d\d-\S+ \S+|never) +2099-01-31 00:00 +100 requests\/min, \$20\/day +2 keys$/m);
     expect(said).toBe('warning: soon expires in 3 days; see gateway keys rotate, and its `expires`\n');
-    expect(JSON.parse((await command('keys --json')).out)).toHaveLength(3);
+    expect(JSON.parse((await command('keys --json')).out)).toHaveLength(4);
     await command('keys delete team');
     expect(await statusOf(first)).toBe(401);
     const audited = (await command('keys audit --limit 3')).out;
     expect(audited.split('\n').slice(1, 4).map((line) => line.slice(21).split(/ +/).slice(0, 4))).toEqual([['delete', 'team', 'cli', '127.0.0.1'], ['enable', 'team', 'cli', '127.0.0.1'], ['disable', 'team', 'cli', '127.0.0.1']]);
+  });
+
+  test('calls no key good that is refused', async () => {
+    expect((await command('keys add late --expires 2020-01-01')).out).toMatch(/It is refused now: expired\.\n$/);
+    expect((await command('keys enable late')).out).toBe('The key "late" is not disabled. It is refused now: expired.\n');
+    await command('keys add resting');
+    await command('keys disable resting');
+    const { out } = await command('keys rotate resting --overlap 2h');
+    expect(out).toMatch(/It is refused now: disabled\.\n$/);
+    expect([out.includes('good'), await statusOf(keyIn(out))]).toEqual([false, 401]);
+    for (const name of ['late', 'resting']) await command(`keys delete ${name}`);
   });
 
   test('says what to write for a key of the YAML, and where', async () => {
@@ -80,6 +91,8 @@ describe('with a gateway that runs', () => {
     for (const key of [keyIn(out), keys[0]?.key]) expect((await other.chat({}, { authorization: `Bearer ${key}` })).status).toBe(200);
     await other.close();
     expect((await command('keys rotate yaml --overlap 0')).out).not.toContain('expires');
+    expect(out).toMatch(/It is good as soon as the gateway has read the file again\.\n$/);
+    expect((await command('keys rotate off')).out).toMatch(/The key is refused after that too: disabled\.\n$/);
     expect((await command('keys disable yaml')).out).toMatch(/is written at \S+:\d+\. Write there, and save the file:\n\n {4}disabled: true\n/);
     expect((await command('keys delete yaml')).out).toMatch(/Delete its entry there/);
     expect(await statusOf('key-in-the-yaml-0123456789')).toBe(200);
@@ -90,10 +103,22 @@ describe('with a gateway that runs', () => {
     ['keys rotate', /needs the name of one key/],
     ['keys add yaml', /There is a key with the name "yaml" already, in the config\./],
     ['keys add x --budget 20', /--budget must be like 20\/day/],
+    ['keys add x --budget .5/week', /--budget must be like 20\/day or 0\.50\/week, not "\.5\/week"/],
     ['keys add x --meta team', /--meta must be NAME=VALUE/],
     ['keys add x --expires soon', /must be a date/],
   ])('refuses %s', async (line, message) => {
     await expect(command(line)).rejects.toThrow(message);
+  });
+
+  test('says that the store is away, and not that its keys do not exist', async () => {
+    const away = await testGateway({ config: oneUpstream(up.url, { server: { admin_key: admin }, keys }), use: [{ use: 'log/journal', with: { store: 'postgres', url: 'postgres://127.0.0.1:1/gateway' } }] });
+    const { out, said } = await command('keys', away.url);
+    expect(out).toMatch(/^yaml +\S+ +not known +never /m);
+    expect(said).toMatch(/^warning: the database that keeps callers' keys does not answer now\. Keys of the store may be missing/);
+    for (const line of ['keys delete team', 'keys disable team', 'keys rotate team']) await expect(command(line, away.url)).rejects.toMatchObject({ code: 4, message: expect.stringMatching(/"team" is not known: the database/) });
+    const empty = await testGateway({ config: oneUpstream(up.url, { server: { admin_key: admin } }), use: [{ use: 'log/journal', with: { store: 'postgres', url: 'postgres://127.0.0.1:1/gateway' } }] });
+    expect((await command('keys', empty.url)).out).toBe('The config has no keys.\n');
+    await Promise.all([away.close(), empty.close()]);
   });
 
   test.each([['keys_unavailable', 4], ['server_overloaded', 1], ['invalid_value', 2]])('ends with the code of what is at fault: %s with %i', async (code, exit) => {

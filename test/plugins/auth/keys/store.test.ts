@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApiKey } from '../../../../core/api-key.ts';
 import { States } from '../../../../core/host/state.ts';
+import { formatDollars, parseDollars } from '../../../../core/money.ts';
 import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { startPostgres } from '../../../_kit/servers.ts';
@@ -46,6 +47,13 @@ const refusalOf = async (gateway: TestGateway, key: string): Promise<string> => 
   const { code, message } = await errorOf(await chatWith(gateway, key));
   return `${code}: ${message}`;
 };
+/** What the records of a key cost together, in dollars × 10⁻¹². */
+const spentBy = ({ records }: TestGateway, name: string): bigint => records.filter(({ key }) => key === name).reduce((sum, { cost }) => sum + (parseDollars(cost ?? '0') as bigint), 0n);
+/** What the budget of a key has counted, in dollars × 10⁻¹². */
+async function usedBy(gateway: TestGateway, name: string): Promise<bigint> {
+  const { data } = (await (await gateway.get('/api/limits?by=key', asAdmin)).json()) as any;
+  return parseDollars(data.find(({ value }: any) => value === name).used) as bigint;
+}
 
 describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
   const files = folder();
@@ -102,12 +110,11 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
   test('count what they spent before they had a budget', async () => {
     const key = await create(gateway, { name: 'spender' });
     for (const _ of [1, 2, 3]) expect(await statusOf(gateway, key)).toBe(200);
-    const spent = gateway.records.filter((record) => record.key === 'spender').reduce((sum, { cost }) => sum + Number(cost), 0);
-    await api(gateway, 'PATCH', '/spender', { limits: { budget: { dollars: (spent + 0.01).toFixed(12), per: 'day' } } });
+    const spent = spentBy(gateway, 'spender');
+    await api(gateway, 'PATCH', '/spender', { limits: { budget: { dollars: formatDollars(spent + 10_000_000_000n), per: 'day' } } });
     const reply = await chatWith(gateway, key, { max_tokens: 10 });
     expect([reply.status, Number(reply.headers.get('x-budget-remaining'))]).toEqual([200, expect.closeTo(0.01, 4)]);
-    const { data } = (await (await gateway.get('/api/limits?by=key', asAdmin)).json()) as any;
-    expect(Number(data.find(({ value }: any) => value === 'spender').used)).toBeGreaterThanOrEqual(spent);
+    expect(await usedBy(gateway, 'spender')).toBeGreaterThanOrEqual(spent);
   });
 
   test('count what they spent while their budget was taken away', async () => {
@@ -117,9 +124,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     await api(gateway, 'PATCH', '/freed', { limits: null });
     for (const _ of [1, 2, 3]) expect(await statusOf(gateway, key)).toBe(200);
     await api(gateway, 'PATCH', '/freed', { limits: budget });
-    const spent = gateway.records.filter((record) => record.key === 'freed').reduce((sum, { cost }) => sum + Number(cost), 0);
-    const used = async (): Promise<number> => Number(((await (await gateway.get('/api/limits?by=key', asAdmin)).json()) as any).data.find(({ value }: any) => value === 'freed').used);
-    await expect.poll(used, { timeout: 3000 }).toBeCloseTo(spent, 9);
+    await expect.poll(() => usedBy(gateway, 'freed'), { timeout: 3000 }).toBe(spentBy(gateway, 'freed'));
   });
 
   test('are rotated with overlap, and without', async () => {
