@@ -1,7 +1,7 @@
 /** `gateway targets`: the targets of the running gateway and how they do. `gateway targets wake NAME` ends a rest. */
 import { UsageError } from '../../../core/exit.ts';
 import type { Command, CommandRun } from '../../../core/host/command.ts';
-import { tableOf } from '../../../core/table.ts';
+import { counted, tableOf } from '../../../core/table.ts';
 import type { Column } from '../../../core/table.ts';
 import type { ShownTarget } from './routes.ts';
 
@@ -25,7 +25,7 @@ async function list({ askRunning, flags, json, print }: CommandRun<never>): Prom
   const rows = chosen.toSorted((a, b) => Number(a.state === 'standing') - Number(b.state === 'standing'));
   if (rows.length > 0) print(`${tableOf(rows, columns)}\n`);
   const resting = data.filter(({ state }) => state !== 'standing').length;
-  print(`${data.length} targets, ${resting === 0 ? 'none rests' : `${resting} at rest`}${chosen.length < data.length ? '; --all lists those too that nobody asked lately' : ''}\n`);
+  print(`${counted(data.length, 'target')}, ${resting === 0 ? 'none rests' : `${resting} at rest`}${chosen.length < data.length ? '; --all lists those too that nobody asked lately' : ''}\n`);
 }
 
 const columns: readonly Column<ShownTarget>[] = [

@@ -83,10 +83,10 @@ const probeOf = (context: Normalised & { readonly attempt?: Attempt | null }) =>
 };
 
 interface Look {
-  /** Those of targets that rest are dropped. */
+  /** The candidates; those of targets that rest are dropped. */
   readonly candidates: readonly Candidate[];
   readonly standing: number;
-  /** Those whose rest is over, and that this request would try. */
+  /** Candidates whose rest is over, and that this request would try. */
   readonly toBeTried: readonly Candidate[];
   readonly resting: number;
   /** Milliseconds until the first wakes; null where that depends on another request. */

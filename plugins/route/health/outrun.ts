@@ -18,7 +18,7 @@ interface Row {
 const mostRows = 20_000;
 
 export class Outrun {
-  /** By the target, then by `hedge_ms`. */
+  /** What is known, by the target and then by `hedge_ms`. */
   readonly #rows = new Map<string, Map<number, Row>>();
 
   /** An attempt was asked before the one that outran it, and had not begun. One that was under way when its target was put behind says nothing new. */
@@ -35,7 +35,7 @@ export class Outrun {
     row.behind = { ms, since: now, until: now + ms };
   }
 
-  /** It has answered, or is to be asked again. */
+  /** The target has answered, or is to be asked again. */
   forget(target: string): void {
     this.#rows.delete(target);
   }

@@ -20,7 +20,7 @@ export interface ShownTarget {
   readonly why: string | null;
   /** ISO time at which its rest is over; null: it does not rest. */
   readonly restsUntil: string | null;
-  /** Of the last 30 s. */
+  /** In the last 30 s. */
   readonly calls: number;
   readonly failures: number;
 }
@@ -34,7 +34,6 @@ interface Parts {
   readonly config: Config;
   readonly peers: Peers | null;
 }
-
 
 /**
  * `GET /api/targets`: all targets of providers that are on, and those behind a wildcard that rest or were asked lately.

@@ -70,7 +70,7 @@ export class Targets {
     return { standing: worse(pair.key.standing('', now), pair.target.standing('', now)), ...pair.target.recent(now) };
   }
 
-  /** By name: those that were asked since the process began. */
+  /** The targets that were asked since the process began, by name. */
   *known(): Generator<readonly [name: string, target: Target, isStanding: boolean]> {
     const now = performance.now();
     for (const [name, { target, key }] of this.#targets) yield [name, target, worse(key.standing('', now), target.standing('', now)).is === 'standing'];

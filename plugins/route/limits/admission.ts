@@ -10,24 +10,22 @@ import type { AttemptResult, Candidate, Normalised, Replying, RequestRecord, Str
 import { priceAt } from '../../../core/pipeline/explain.ts';
 import type { ExplainedLimit } from './explained.ts';
 import { explainedLimits } from './explained.ts';
-import { Away, periodOf } from './ledger.ts';
+import { Away, isUnread, unreadOf } from './ledger.ts';
 import type { Ask, BudgetCap, Hold, Ledger, Level, Refusal, Subject, Verdict } from './ledger.ts';
 import { forgetMeasure, measureOf } from './measure.ts';
 import type { Measure } from './measure.ts';
-import { errorOf, headersOf, nameOf, unavailable, unknownPrice } from './refusal.ts';
+import { errorOf, headersOf, name, nameOf, unavailable, unknownPrice } from './refusal.ts';
 import type { Rules } from './rules.ts';
 import type { Sums } from './sums.ts';
-
-export const name = 'route/limits';
 
 /** safety: no request waits longer for the sum of its budget. */
 const readMs = 1000;
 
 /** What is known of one request. */
 interface Booked {
-  /** Of its caller. */
+  /** What the request holds of its caller's limits. */
   hold: Hold | null;
-  /** Of the models and providers that it asks, by target; null: none of them is limited. */
+  /** What the request holds of the limits of models and providers, by target; null: none of them is limited. */
   targets: Map<string, Hold> | null;
   /** Targets whose attempt has failed. */
   failed: string[];
@@ -44,7 +42,7 @@ export interface AdmissionParts {
 
 export class Admission {
   readonly #parts: AdmissionParts;
-  /** By context. cost: a WeakMap costs the collector more than a Map that forgets each request at its end. */
+  /** What is known of each request, by its context. cost: a WeakMap costs the collector more than a Map that forgets each request at its end. */
   readonly #booked = new Map<object, Booked>();
 
   constructor(parts: AdmissionParts) {
@@ -140,8 +138,7 @@ export class Admission {
 
   async #readAndReserve(ask: Ask, first: Verdict): Promise<Verdict> {
     const { ledger, sums, clock } = this.#parts;
-    const unread = ask.subjects.flatMap((subject, at) => subject.caps.budgets.flatMap(({ per }, index) => (first.levels[at]?.budgets[index]?.spent === null ? [{ subject, per }] : [])));
-    const reading = Promise.all(unread.map(({ subject, per }) => sums.readOne(subject, per, periodOf(per, clock()).start)));
+    const reading = Promise.all(unreadOf(ask.subjects, first.levels, clock()).map(({ subject, per, start }) => sums.readOne(subject, per, start)));
     await within(reading.catch(() => null), readMs, null);
     return await ledger.reserve(ask);
   }
@@ -178,8 +175,8 @@ export class Admission {
     return new GatewayError(kind, message, { retryAfterMs });
   }
 
-  attempted(result: AttemptResult, { attempt }: Streaming, context: object): void {
-    if (result.outcome !== 'answered') this.#booked.get(context)?.failed.push(attempt.candidate.target);
+  attempted({ outcome }: AttemptResult, context: Streaming): void {
+    if (outcome !== 'answered') this.#booked.get(context)?.failed.push(context.attempt.candidate.target);
   }
 
   #letGo(known: Booked, target: string): void {
@@ -271,8 +268,6 @@ function dearest(candidates: readonly Candidate[], measure: Measure): bigint {
 
 const withoutPrice = (candidate: Candidate, subject: Subject, cap: BudgetCap): Candidate =>
   drop(candidate, { by: name, reason: `its price is not known, and a budget for ${nameOf(subject)} refuses that`, error: unknownPrice(subject, cap, candidate.model.id) });
-
-const isUnread = ({ refusal, levels }: Verdict): boolean => refusal?.lack === 'budget' && levels.some(({ budgets }) => budgets.some(({ spent }) => spent === null));
 
 const awayOrThrow = (thrown: unknown): never => {
   throw thrown instanceof Away ? unavailable(thrown.message) : thrown;

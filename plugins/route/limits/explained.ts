@@ -12,7 +12,7 @@ export interface ExplainedLimit {
   readonly per: BudgetCap['per'] | null;
   /** A number, or dollars as a decimal. */
   readonly allowed: number | string;
-  /** Of a budget what was spent; null: not known yet. */
+  /** The amount that is used; of a budget, the dollars that were spent. Null: not known yet. */
   readonly used: number | string | null;
   /** Dollars that running requests may still cost; null: it is no budget. */
   readonly held: string | null;

@@ -7,13 +7,14 @@ import { definePlugin } from '../../../core/host/plugin.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import type { LogReader } from '../../../core/log/store.ts';
-import { Admission, name } from './admission.ts';
+import { Admission } from './admission.ts';
 import { limitCommands } from './commands.ts';
 import { createCounting } from './counting.ts';
 import type { Spent } from './ledger.ts';
 import { MemoryLedger } from './counts/memory.ts';
 import { ParentCounts } from './counts/parent.ts';
 import { Refresher } from './refresher.ts';
+import { name } from './refusal.ts';
 import { Rules } from './rules.ts';
 import { addLimitRoutes, limitMetrics } from './shown.ts';
 import { Sums } from './sums.ts';
@@ -54,7 +55,7 @@ export default definePlugin({
     hooks.route.tap({ stage: LATE + 1 }, (candidates, context) => (rules.isEmpty ? candidates : admission.admit(candidates, context)));
     if (rules.hasTargets) {
       hooks.open.tap({ stage: EARLY }, (context) => admission.open(context) as undefined);
-      hooks.attempted.tap((result, context) => admission.attempted(result, context, context));
+      hooks.attempted.tap((result, context) => admission.attempted(result, context));
     }
     hooks.explain.tap((explanation, context) => ({ ...explanation, limits: [...explanation.limits, ...admission.explain(context)] }));
     hooks.reply.tap((headers, context) => {

@@ -35,11 +35,11 @@ export interface Subject {
 /** What a request wants to take. */
 export interface Ask {
   readonly subjects: readonly Subject[];
-  /** Of the prompt and the longest answer. */
+  /** The tokens of the prompt and of the longest answer. */
   readonly tokens: number;
   /** The most that it may cost; 0 where nobody knows. */
   readonly pico: bigint;
-  /** It is answered without a provider, so only the request itself counts. */
+  /** The request is answered without a provider, so only the request itself counts. */
   readonly isLight: boolean;
   /** Nothing is taken. */
   readonly isLook: boolean;
@@ -47,11 +47,11 @@ export interface Ask {
 
 /** What is taken of one subject: with this request where it was admitted, without it where it was refused. */
 export interface Level {
-  /** Of the last 60 seconds. */
+  /** The requests of the last 60 seconds. */
   requests: number;
   /** Milliseconds until the oldest of these requests counts no more. */
   requestsResetMs: number;
-  /** Of the last 60 seconds, and those that are held. */
+  /** The tokens of the last 60 seconds, and those that are held. */
   tokens: number;
   tokensResetMs: number;
   /** Milliseconds until there is room for the tokens of the request; null: that depends on requests that run. */
@@ -100,7 +100,7 @@ export interface Refusal {
 
 /** Money that was spent by these values. */
 export interface Charge {
-  /** Those that have budgets. */
+  /** The values that have budgets. */
   readonly subjects: readonly Subject[];
   readonly pico: bigint;
   /** When the request came, epoch milliseconds: the log adds it up under this time. */
@@ -166,6 +166,13 @@ function reckon(per: Budget['per'], at: number): Period {
   if (per === 'month') return { start: Date.UTC(year, month, 1), end: Date.UTC(year, month + 1, 1) };
   return { start: 0, end: Infinity };
 }
+
+/** Whether a request was refused because of a budget, while nobody knows yet what was spent of one. */
+export const isUnread = ({ refusal, levels }: Verdict): boolean => refusal?.lack === 'budget' && levels.some(({ budgets }) => budgets.some(({ spent }) => spent === null));
+
+/** The budgets of which nobody knows yet what was spent, each with its period now. */
+export const unreadOf = (subjects: readonly Subject[], levels: readonly Level[], now: number): Omit<Spent, 'pico'>[] =>
+  subjects.flatMap((subject, at) => subject.caps.budgets.flatMap(({ per }, index) => (levels[at]?.budgets[index]?.spent === null ? [{ subject, per, start: periodOf(per, now).start }] : [])));
 
 /** What lacks for the request; null: there is room. Of several lacks the one that lasts longest. */
 export function refusalOf({ subjects, tokens, pico, isLight }: Ask, levels: readonly Level[]): Refusal | null {

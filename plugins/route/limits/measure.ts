@@ -6,7 +6,7 @@ import type { Extent } from '../../../core/pipeline/explain.ts';
 
 /** Tokens of an image, a sound or a file, which only the provider can count. wire: an image of a megapixel is 765 to 1,600 tokens for the large vendors, July 2025. */
 const tokensPerPart = 1000;
-/** Those of the role and the markers of a message. */
+/** Tokens of the role and the markers of a message. */
 const tokensPerMessage = 4;
 
 /**

@@ -5,8 +5,8 @@ import { formatDollars } from '../../../core/money.ts';
 import { periodOf } from './ledger.ts';
 import type { Ask, BudgetCap, BudgetLevel, Level, Refusal, Subject } from './ledger.ts';
 
-/** Errors of candidates that are dropped carry the name of the plugin too. */
-const plugin = 'route/limits';
+/** The name of the plugin. Errors of candidates that are dropped carry it too. */
+export const name = 'route/limits';
 
 /** A request that is larger than the whole limit: waiting does not help. */
 const tooLarge: ErrorKind = { code: 'rate_limit_exceeded', status: 429, type: 'rate_limit_error', isFinal: true };
@@ -22,12 +22,12 @@ const shown = (value: string): string => value.slice(0, 100);
 export function errorOf(refusal: Refusal, { tokens, pico }: Ask, now: number): GatewayError {
   const { subject, lack, waitMs } = refusal;
   const { caps } = subject;
-  const retry = { plugin, ...(waitMs !== null && { retryAfterMs: Math.max(1, waitMs) }) };
+  const retry = { plugin: name, ...(waitMs !== null && { retryAfterMs: Math.max(1, waitMs) }) };
   const whom = nameOf(subject);
   if (lack === 'budget') return budgetError(refusal, pico, now);
   if (lack === 'concurrent') return new GatewayError('concurrency_limit_exceeded', `The limit of ${caps.concurrent} requests at one time for ${whom} is reached. There is room again when one of them ends.`, retry);
   if (lack === 'requests') return new GatewayError('rate_limit_exceeded', `The limit of ${caps.requests} requests per minute for ${whom} is reached. There is room again in ${seconds(waitMs ?? 0)}.`, retry);
-  if (waitMs === null) return new GatewayError(tooLarge, `This request may take ${tokens} tokens, more than the whole limit of ${caps.tokens} tokens per minute for ${whom}. Send a shorter prompt, or a smaller max_tokens.`, { plugin });
+  if (waitMs === null) return new GatewayError(tooLarge, `This request may take ${tokens} tokens, more than the whole limit of ${caps.tokens} tokens per minute for ${whom}. Send a shorter prompt, or a smaller max_tokens.`, { plugin: name });
   return new GatewayError('rate_limit_exceeded', `The limit of ${caps.tokens} tokens per minute for ${whom} has no room for this request, which may take ${tokens}. There is room again in ${seconds(waitMs)}.`, retry);
 }
 
@@ -36,7 +36,7 @@ function budgetError({ subject, level, budget }: Refusal, pico: bigint, now: num
   const state = level.budgets[budget] as BudgetLevel;
   if (state.spent === null) return unavailable(`What was spent of the budget ${budgetName(cap, subject)} is not known yet.`);
   const left = leftOf(cap, state);
-  return new GatewayError('budget_exceeded', `The budget ${budgetName(cap, subject)} has $${formatDollars(left)} left, and this request may cost $${formatDollars(pico)}. ${againAt(cap, now)}`, { plugin });
+  return new GatewayError('budget_exceeded', `The budget ${budgetName(cap, subject)} has $${formatDollars(left)} left, and this request may cost $${formatDollars(pico)}. ${againAt(cap, now)}`, { plugin: name });
 }
 
 /** `of $20 per day for the key "search-team"` */
@@ -50,11 +50,11 @@ function againAt({ per }: BudgetCap, now: number): string {
 const unavailableMs = 1000;
 
 /** Nobody knows now whether there is room. */
-export const unavailable = (why: string): GatewayError => new GatewayError('budget_unavailable', `${why} Try again in a moment.`, { plugin, retryAfterMs: unavailableMs });
+export const unavailable = (why: string): GatewayError => new GatewayError('budget_unavailable', `${why} Try again in a moment.`, { plugin: name, retryAfterMs: unavailableMs });
 
 /** The price is not known, and a budget refuses such requests. */
 export const unknownPrice = (subject: Subject, cap: BudgetCap, model: string): GatewayError =>
-  new GatewayError('budget_exceeded', `The price of the model "${model}" is not known, and the budget ${budgetName(cap, subject)} is not for such requests.`, { plugin });
+  new GatewayError('budget_exceeded', `The price of the model "${model}" is not known, and the budget ${budgetName(cap, subject)} is not for such requests.`, { plugin: name });
 
 /** What is left of a budget besides what running requests hold; never less than 0. */
 export function leftOf({ pico }: BudgetCap, { spent, held }: BudgetLevel): bigint {

@@ -26,7 +26,7 @@ interface Rule {
 class Dimension {
   readonly by: string;
   readonly rules: Rule[] = [];
-  /** Of one value each: those of keys. */
+  /** Limits of one value each, by the value: those of keys. */
   readonly #own = new Map<string, Amounts>();
   readonly #known = new Map<string, Subject | null>();
 

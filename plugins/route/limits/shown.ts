@@ -17,7 +17,7 @@ export interface ShownParts {
   readonly keys: CallerKeys;
   readonly clock: () => number;
   readonly sums: Sums;
-  /** By the code of the error, those of this process. */
+  /** The refusals of this process, by the code of the error. */
   readonly refusals: ReadonlyMap<string, number>;
   readonly peers: Peers | null;
 }
@@ -44,7 +44,6 @@ const mostShown = 1000;
 /** safety: each value is a series in the database of whoever scrapes. */
 const mostSeries = 100;
 
-
 /** `GET /api/limits`: the limits of the values that were counted lately or have spent something, the fullest first. */
 export function addLimitRoutes(routes: Routes, parts: ShownParts): void {
   parts.peers?.answer('refusals', () => [...parts.refusals]);
@@ -61,7 +60,7 @@ export function addLimitRoutes(routes: Routes, parts: ShownParts): void {
   });
 }
 
-/** Those of all workers. */
+/** The refusals of all workers. */
 async function allRefusals({ refusals, peers }: ShownParts): Promise<ShownLimits['refusals']> {
   const all = new Map(refusals);
   for (const others of ((await peers?.ask('refusals', null)) ?? []) as [string, number][][]) for (const [code, count] of others) all.set(code, (all.get(code) ?? 0) + count);

@@ -80,7 +80,7 @@ export class Sums {
     if (this.#kinds.length === 0 || this.#parts.log.reader() === null) return;
     const read = this.#readAll();
     const isRead = await within(read.then(() => true), withinMs, false);
-    if (!isRead) this.#parts.logger.warn('what was spent of the budgets cannot be read from the log yet; callers with budgets get 503 until it is read');
+    if (!isRead) this.#parts.logger.warn('what was spent of the budgets cannot be read from the log yet; callers with budgets get 503 until it is read, except those whose sums Redis knows');
   }
 
   async #readAll(): Promise<void> {

@@ -4,7 +4,7 @@ import type { AttemptResult, Candidate } from '../../../core/pipeline/context.ts
 
 /** How much of the average each new time is. */
 const share = 0.2;
-/** Of the calls before, so much counts at the next one: about the last fifty are remembered. */
+/** Each call lessens the weight of the calls before it by this factor: about the last fifty count. */
 const memory = 0.98;
 /** A time that is older is measured again. */
 const freshMs = 60_000;

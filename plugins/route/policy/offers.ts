@@ -21,7 +21,7 @@ interface Found {
 /** cost: mostly the same candidates stand for a model, and their offers are found at once. Of thousands no cache of the CPU holds anything: one by one they take 2 µs. */
 export class Offers {
   readonly #observed: Observed;
-  /** By the first of the candidates. */
+  /** What was found, by the first of the candidates. */
   readonly #found = new WeakMap<Candidate, Found>();
 
   constructor(observed: Observed) {

@@ -51,7 +51,7 @@ export const isKept = ({ chunks }: Entry): boolean => chunks.every((chunk) => ch
 /** Takes down the answer of one attempt, as it passes. */
 export class Recording {
   readonly #chunks: Chunk[] = [];
-  /** By choice: the place of its last chunk. */
+  /** The place of the last chunk of each choice. */
   readonly #lastOf: number[] = [];
   #usage: Chunk | null = null;
   #adjustments: readonly Adjustment[] = [];

@@ -12,7 +12,7 @@ export type Miss = 'failed' | 'left';
 
 /** A request on its way through the cache. */
 export interface Traveller {
-  /** It asks for all that wait under its key. */
+  /** The traveller asks for all that wait under its key. */
   leads: boolean;
 }
 
@@ -37,7 +37,7 @@ export class Flights {
   readonly #flights = new Map<string, Flight>();
 
   /** The traveller asks, unless somebody asks under this key already. */
-  lead(key: string, traveller: Traveller, renews = false): boolean {
+  lead(key: string, traveller: Traveller, renews: boolean): boolean {
     if (this.#flights.has(key)) return false;
     this.#flights.set(key, { waiting: [], failures: 0, renews });
     traveller.leads = true;

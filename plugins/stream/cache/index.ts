@@ -10,6 +10,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { KeptTexts } from '../../../core/host/kept-texts.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
+import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { giverOf, isKept, Recording, replayOf } from './entry.ts';
 import type { Entry } from './entry.ts';
 import { Flights } from './flights.ts';
@@ -35,7 +36,7 @@ export default definePlugin<Options>({
   name,
   summary: 'kept answers for exact repeats, off until a key, a policy or a request asks',
   schema,
-  fields: { cache: { kind: 'text', description: 'hit: the cache gave the answer, and no provider was asked. miss: a provider was asked.' } },
+  fields: { cache: { kind: 'text', description: 'hit: the cache gave the answer, and no provider was asked. miss: a provider was asked. Absent where the request was refused before either.' } },
   apply({ hooks, state, redis, metrics }, { ttl_seconds: ttlSeconds, max_bytes: maxBytes }) {
     const bounds = { maxBytes, ttlSeconds };
     const texts = state('answers', () => new KeptTexts(bounds));
@@ -74,14 +75,14 @@ interface Use extends Traveller {
   readonly key: string;
   /** The answer of a hit; null: a provider is asked. */
   entry: Entry | null;
-  /** Of each attempt: a request may ask several providers, also at one time. */
+  /** A recording of each attempt: a request may ask several providers, also at one time. */
   readonly recordings: { readonly attempt: Attempt; readonly recording: Recording }[];
 }
 
 interface Parts {
   readonly store: Store;
   readonly flights: Flights;
-  /** Of all requests of the process. */
+  /** The counts of all requests of the process. */
   readonly counts: { hit: number; miss: number };
 }
 
@@ -89,7 +90,7 @@ class Cache {
   readonly #store: Store;
   readonly #flights: Flights;
   readonly #counts: Parts['counts'];
-  /** By context. cost: a WeakMap costs the collector more than a Map that forgets each request at its end. */
+  /** The requests for which the cache is in use, by context. cost: a WeakMap costs the collector more than a Map that forgets each request at its end. */
   readonly #uses = new Map<object, Use>();
 
   constructor({ store, flights, counts }: Parts) {
@@ -112,7 +113,7 @@ class Cache {
     return this.#flights.renews(use.key) ? this.#findOrWait(use, candidates, context) : this.#wait(use, candidates, context);
   }
 
-  replay(context: object): ReturnType<typeof replayOf> | undefined {
+  replay(context: object): ChunkSource | undefined {
     const entry = this.#uses.get(context)?.entry ?? null;
     return entry === null ? undefined : replayOf(entry);
   }
@@ -126,24 +127,28 @@ class Cache {
     return recording;
   }
 
-  /** Undefined: the cache is not in use. */
-  wordFor(context: object): 'hit' | 'miss' | undefined {
+  /**
+   * Undefined: the cache is not in use, or the request was refused after the cache was looked at, such as for its budget: the cache gave
+   * no answer, and no provider was asked.
+   */
+  wordFor(context: Replying): 'hit' | 'miss' | undefined {
     const use = this.#uses.get(context);
-    return use === undefined ? undefined : use.entry === null ? 'miss' : 'hit';
+    return use === undefined || context.attempt === null ? undefined : use.entry === null ? 'miss' : 'hit';
   }
 
   /** The request is over: its record is marked, its answer kept, and who waits for it goes on. */
   settle(record: RequestRecord, context: Replying): RequestRecord {
     const use = this.#uses.get(context);
     if (use === undefined) return record;
+    const word = this.wordFor(context);
     this.#uses.delete(context);
-    this.#counts[use.entry === null ? 'miss' : 'hit']++;
-    if (use.entry !== null) return { ...record, cost: '0', costIsUpperBound: false, prices: null, tokensPerSecond: null, fields: { ...record.fields, cache: 'hit' } };
+    if (word !== undefined) this.#counts[word]++;
+    if (use.entry !== null) return word === undefined ? record : { ...record, cost: '0', costIsUpperBound: false, prices: null, tokensPerSecond: null, fields: { ...record.fields, cache: word } };
     const entry = record.outcome === 'answered' ? entryOf(use, context) : null;
     if (entry !== null && isKept(entry)) this.#store.keep(use.key, entry);
     this.#flights.leave(use.key, use);
     this.#flights.end(use.key, use, entry ?? (record.outcome === 'gone' ? 'left' : 'failed'));
-    return { ...record, fields: { ...record.fields, cache: 'miss' } };
+    return word === undefined ? record : { ...record, fields: { ...record.fields, cache: word } };
   }
 
   #find(use: Use, candidates: readonly Candidate[]): readonly Candidate[] | Promise<readonly Candidate[]> {

@@ -9,7 +9,7 @@ export function keyOf({ principal, request }: Normalised, candidates: readonly C
   return hash('sha256', JSON.stringify([principal.key, modelsOf(candidates)]) + askedIn(request), 'base64url');
 }
 
-/** They change the form of an answer, and not what it says. */
+/** Fields that change the form of an answer, and not what the answer says. */
 const ofForm = ['stream', 'includeUsage', 'door', 'adjustments', 'form'] as const;
 /** In the order in which they are written into the key. */
 const asked = ['model', 'messages', 'tools', 'reasoning', 'rest', 'toolChoice', 'parallelToolCalls', 'responseFormat', 'maxTokens', 'temperature', 'topP', 'stop', 'seed', 'n', 'presencePenalty', 'frequencyPenalty', 'logitBias', 'logprobs', 'topLogprobs', 'user'] as const;

@@ -4,7 +4,7 @@ import type { SharedRedis } from '../../../core/host/redis.ts';
 import { entryIn } from './entry.ts';
 import type { Entry } from './entry.ts';
 
-/** It never throws: where Redis fails, the memory serves. */
+/** A store never throws: where Redis fails, the memory serves. */
 export interface Store {
   /** Null: there is no answer. A promise only where Redis is asked. */
   find(key: string): Entry | null | Promise<Entry | null>;

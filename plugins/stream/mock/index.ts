@@ -32,9 +32,9 @@ const schema = {
   additionalProperties: false,
 } as const satisfies JSONSchema;
 
-type Options = FromSchema<typeof schema, { keepDefaultedPropertiesOptional: true }>;
+type Options = FromSchema<typeof schema>;
 
-const MOST_ANSWERS = 128;
+const mostAnswers = 128;
 
 /** The plugin `stream/mock`. It supplies the chunks of attempts at providers whose dialect is `mock`. */
 export default definePlugin<Options>({
@@ -42,13 +42,11 @@ export default definePlugin<Options>({
   summary: 'answers for `mock` providers: repeats the prompt, reasons, calls tools, and fails on request',
   schema,
   serves: ['mock'],
-  apply(gateway, { pace_ms: paceMs = 15 }) {
+  apply(gateway, { pace_ms: paceMs }) {
     if ([...gateway.config.providers.values()].some(({ missing, dialect }) => missing === null && dialect !== 'mock')) gateway.hooks.route.tap({ stage: EARLY }, withoutMock);
     gateway.hooks.open.tap((ctx) => (speaksMock(ctx) ? open(ctx, paceMs) : undefined));
   },
 });
-
-// ---
 
 const isMock = ({ mapping, provider }: Candidate): boolean => (mapping.dialect ?? provider.dialect) === 'mock';
 
@@ -88,8 +86,8 @@ async function open(ctx: Streaming, defaultPaceMs: number): Promise<ChunkSource>
 
 /** Throws the errors that a provider would answer with: `invalid_value` for a wrong `n`, `unsupported_value` for an effort that the mapping does not list. */
 function refuseUnsupported({ request, attempt: { candidate, reasoning } }: Streaming): void {
-  if (request.n !== null && (!Number.isInteger(request.n) || request.n < 1 || request.n > MOST_ANSWERS)) {
-    throw new GatewayError('invalid_value', `"n" must be a whole number from 1 to ${MOST_ANSWERS}.`, { param: 'n', upstreamStatus: 400 });
+  if (request.n !== null && (!Number.isInteger(request.n) || request.n < 1 || request.n > mostAnswers)) {
+    throw new GatewayError('invalid_value', `"n" must be a whole number from 1 to ${mostAnswers}.`, { param: 'n', upstreamStatus: 400 });
   }
   const efforts = candidate.mapping.reasoning?.efforts ?? null;
   const { effort } = reasoning;

@@ -3,29 +3,28 @@
  * gives the same value. The keywords `pattern`, `not`, `if`, `contains`, `dependentRequired` and references to other documents
  * are ignored, so a schema with them may not accept the value.
  */
-
-type Node = Readonly<Record<string, unknown>>;
+import { type Fields, isFields, listOf } from '../../../core/wire/fields.ts';
 
 interface Walk {
-  readonly root: Node;
+  readonly root: Fields;
   // safety: a few lines of schema can describe an endless value; the count of steps that are left ends it
   steps: number;
 }
 
-const STEPS = 2000;
+const mostSteps = 2000;
 /** Below this depth, only required properties and items are made. */
-const GENEROUS_DEPTH = 4;
-const DEEPEST = 16;
-const LONGEST = 10_000;
+const generousDepth = 4;
+const deepest = 16;
+const longest = 10_000;
 
 /** Makes a value for a JSON Schema. Of `const`, `default`, `examples` and `enum`, the first that the schema has gives the value. Never throws. */
 export function createInstance(schema: object): unknown {
-  return make(schema, { root: schema as Node, steps: STEPS }, 0);
+  return make(schema, { root: schema as Fields, steps: mostSteps }, 0);
 }
 
 function make(schema: unknown, walk: Walk, depth: number): unknown {
-  if (--walk.steps < 0 || depth > DEEPEST) return null;
-  if (!isNode(schema)) return 'example';
+  if (--walk.steps < 0 || depth > deepest) return null;
+  if (!isFields(schema)) return 'example';
   const node = flatten(schema, walk);
   if ('const' in node) return node.const;
   if ('default' in node) return node.default;
@@ -59,21 +58,21 @@ const hints: readonly (readonly [keyword: string, type: string])[] = [
   ['multipleOf', 'number'],
 ];
 
-function typeOf(node: Node): unknown {
+function typeOf(node: Fields): unknown {
   const types = [node.type ?? []].flat();
   return types.find((type) => type !== 'null') ?? types[0] ?? hints.find(([keyword]) => keyword in node)?.[1] ?? 'string';
 }
 
 /** Merges a schema with its reference, its `allOf`, and the first branches of its `anyOf` and `oneOf` into one schema. */
-function flatten(schema: Node, walk: Walk): Node {
+function flatten(schema: Fields, walk: Walk): Fields {
   const parts = partsOf(schema, walk);
-  return parts.length === 1 ? (parts[0] as Node) : merge(parts);
+  return parts.length === 1 ? (parts[0] as Fields) : merge(parts);
 }
 
 /** What a schema consists of: first its own keywords, then what they lead to. */
-function partsOf({ $ref, allOf, anyOf, oneOf, ...own }: Node, walk: Walk, parts: Node[] = []): readonly Node[] {
+function partsOf({ $ref, allOf, anyOf, oneOf, ...own }: Fields, walk: Walk, parts: Fields[] = []): readonly Fields[] {
   parts.push(own);
-  const others = [resolve($ref, walk.root), ...listOf(allOf), firstOf(anyOf), firstOf(oneOf)].filter(isNode);
+  const others = [resolve($ref, walk.root), ...listOf(allOf), firstOf(anyOf), firstOf(oneOf)].filter(isFields);
   for (const part of others) if (--walk.steps >= 0) partsOf(part, walk, parts);
   return parts;
 }
@@ -82,12 +81,12 @@ function partsOf({ $ref, allOf, anyOf, oneOf, ...own }: Node, walk: Walk, parts:
  * Several schemas in one: of a keyword the first value counts. What several say of one property is all true of it.
  * cost: all at once, because to copy what is merged for each of them takes quadratic time, 18 s for a schema of 230 kB.
  */
-function merge(schemas: readonly Node[]): Node {
+function merge(schemas: readonly Fields[]): Fields {
   const reversed = schemas.toReversed();
   const merged: Record<string, unknown> = Object.fromEntries(reversed.flatMap((schema) => Object.entries(schema)));
   const said = new Map<string, unknown[]>();
   for (const { properties } of reversed) {
-    for (const [name, property] of Object.entries(isNode(properties) ? properties : {})) {
+    for (const [name, property] of Object.entries(isFields(properties) ? properties : {})) {
       const known = said.get(name);
       if (known === undefined) said.set(name, [property]);
       else known.push(property);
@@ -98,40 +97,40 @@ function merge(schemas: readonly Node[]): Node {
   return merged;
 }
 
-const firstOf = (branches: unknown): unknown => listOf(branches).find((branch) => isNode(branch) && branch.type !== 'null') ?? listOf(branches)[0];
+const firstOf = (branches: unknown): unknown => listOf(branches).find((branch) => isFields(branch) && branch.type !== 'null') ?? listOf(branches)[0];
 
 /** The schema that a reference such as `#/$defs/place` or `#` leads to; undefined where it leads nowhere. */
-function resolve(reference: unknown, root: Node): unknown {
+function resolve(reference: unknown, root: Fields): unknown {
   if (typeof reference !== 'string' || !reference.startsWith('#')) return undefined;
   let found: unknown = root;
   for (const step of reference.split('/').slice(1)) {
     const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
-    found = typeof found === 'object' && found !== null && Object.hasOwn(found, name) ? (found as Node)[name] : undefined;
+    found = typeof found === 'object' && found !== null && Object.hasOwn(found, name) ? (found as Fields)[name] : undefined;
   }
   return found;
 }
 
-function makeObject(node: Node, walk: Walk, depth: number): unknown {
-  const properties = isNode(node.properties) ? node.properties : {};
+function makeObject(node: Fields, walk: Walk, depth: number): unknown {
+  const properties = isFields(node.properties) ? node.properties : {};
   const required = listOf(node.required).filter((name) => typeof name === 'string');
   // where no property is required, all are made: otherwise the object would be empty
-  const wantsAll = (required.length === 0 && depth < GENEROUS_DEPTH) || (numberOf(node.minProperties) ?? 0) > required.length;
+  const wantsAll = (required.length === 0 && depth < generousDepth) || (numberOf(node.minProperties) ?? 0) > required.length;
   const names = wantsAll ? [...new Set([...required, ...Object.keys(properties)])] : required;
   const schemaOf = (name: string): unknown => (Object.hasOwn(properties, name) ? properties[name] : node.additionalProperties);
   return Object.fromEntries(names.filter((name) => schemaOf(name) !== false).map((name) => [name, make(schemaOf(name), walk, depth + 1)]));
 }
 
-function makeArray(node: Node, walk: Walk, depth: number): unknown[] {
+function makeArray(node: Fields, walk: Walk, depth: number): unknown[] {
   const tuple = Array.isArray(node.items) ? listOf(node.items) : listOf(node.prefixItems);
   const items = Array.isArray(node.items) ? node.additionalItems : node.items;
   const least = numberOf(node.minItems) ?? 0;
-  const usual = depth >= GENEROUS_DEPTH ? 0 : Math.max(tuple.length, isNode(items) ? 1 : 0);
-  const count = Math.min(Math.max(least, usual), numberOf(node.maxItems) ?? Infinity, STEPS);
+  const usual = depth >= generousDepth ? 0 : Math.max(tuple.length, isFields(items) ? 1 : 0);
+  const count = Math.min(Math.max(least, usual), numberOf(node.maxItems) ?? Infinity, mostSteps);
   const values = Array.from({ length: count }, (_, at) => make(at < tuple.length ? tuple[at] : items, walk, depth + 1));
-  return node.uniqueItems === true ? differing(values, isNode(items) ? flatten(items, walk) : {}) : values;
+  return node.uniqueItems === true ? differing(values, isFields(items) ? flatten(items, walk) : {}) : values;
 }
 
-function differing(values: readonly unknown[], items: Node): unknown[] {
+function differing(values: readonly unknown[], items: Fields): unknown[] {
   const choices = listOf(items.enum);
   return values.map((value, at) => {
     if (at === 0) return value;
@@ -141,7 +140,7 @@ function differing(values: readonly unknown[], items: Node): unknown[] {
   });
 }
 
-function makeNumber(node: Node, isInteger: boolean): number {
+function makeNumber(node: Fields, isInteger: boolean): number {
   const multiple = numberOf(node.multipleOf);
   const step = multiple !== null && multiple > 0 ? multiple : 1;
   const [least, most] = [numberOf(node.minimum) ?? -Infinity, numberOf(node.maximum) ?? Infinity];
@@ -168,12 +167,10 @@ const formats: Readonly<Record<string, string>> = {
   uuid: '00000000-0000-4000-8000-000000000000',
 };
 
-function makeString({ format, minLength, maxLength }: Node): string {
+function makeString({ format, minLength, maxLength }: Fields): string {
   const usual = typeof format === 'string' && Object.hasOwn(formats, format) ? (formats[format] as string) : 'example';
-  const longEnough = usual.padEnd(Math.min(numberOf(minLength) ?? 0, LONGEST), usual);
+  const longEnough = usual.padEnd(Math.min(numberOf(minLength) ?? 0, longest), usual);
   return longEnough.slice(0, numberOf(maxLength) ?? Infinity);
 }
 
-const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value);
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
 const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);

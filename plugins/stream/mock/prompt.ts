@@ -53,7 +53,7 @@ export interface Instruction {
 export interface Prompt {
   /** The last user text without its instructions. */
   readonly text: string;
-  /** Of two instructions with the same name, the later one counts. */
+  /** The instructions in their order. The later of two with the same name counts. */
   readonly instructions: readonly Instruction[];
   /** The texts of the tool results at the end of the conversation. */
   readonly toolResults: readonly string[];

@@ -1,4 +1,7 @@
 /** The shared Redis behind a proxy that can fall silent, be slow, or cut its connections. */
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { RedisClient } from '../../../core/host/redis.ts';
 import { createLogger } from '../../../core/logger.ts';
@@ -86,6 +89,25 @@ test('finds a Redis that was away when the gateway started', async () => {
   const again = await startRedis(Number(new URL(redis.url).port));
   onTestFinished(() => again.stop());
   await expect.poll(() => client.isAway).toBe(false);
+});
+
+test('says whether Redis refuses the password, says nothing, or is not there', async () => {
+  const redis = await startRedis();
+  const owner = new Redis(redis.url);
+  await owner.config('SET', 'requirepass', 'right');
+  const silent = createServer(() => {});
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const address = new URL(redis.url);
+  const reasons = [[redis.url, 'auth_failed'], [`redis://:wrong@${address.host}`, 'auth_failed'], [`redis://127.0.0.1:${(silent.address() as AddressInfo).port}`, 'timeout'], ['redis://127.0.0.1:1', 'refused']] as const;
+  for (const [url, reason] of reasons) {
+    const client = new RedisClient(new Secret(url), createLogger(() => {}));
+    await client.open();
+    await expect.poll(() => client.health()).toEqual({ connected: false, error: reason });
+    client[Symbol.dispose]();
+  }
+  owner.disconnect();
+  silent.close();
+  await redis.stop();
 });
 
 test('is shown by GET /, one client for all gateways of the process with that address', async () => {

@@ -38,6 +38,7 @@ describe('a rule', () => {
     ['a long prompt', { prompt_tokens: '>100' }, { messages: [{ role: 'user', content: 'word '.repeat(500) }] }, {}],
     ['a short prompt', { prompt_tokens: '<100' }, {}, {}],
     ['a large answer', { max_tokens: '>1000' }, { max_tokens: 2000 }, {}],
+    ['a metadata value whose name has an underscore and a dot', { 'meta.cost_center.v2': 'gold' }, {}, { 'x-gateway-cost_center.v2': 'gold' }],
     ['all of several', { stream: true, 'meta.tier': 'gold' }, { stream: true }, { 'x-gateway-tier': 'gold' }],
   ])('fits %s', async (_, condition, body, headers) => {
     expect(await servedBy(await withRules(when(condition)), body, headers as Record<string, string>)).toBe('chosen');

@@ -11,12 +11,11 @@ export type SpentBefore = (subject: Subject, per: Budget['per'], start: number) 
 class Account {
   readonly start: number;
   /** Null: not known yet. */
-  spent: bigint | null;
+  spent: bigint | null = null;
   held = 0n;
 
-  constructor(start: number, spent: bigint | null) {
+  constructor(start: number) {
     this.start = start;
-    this.spent = spent;
   }
 }
 
@@ -87,7 +86,7 @@ export class MemoryLedger implements Ledger {
   }
 
   /** Takes what the request asks for, whether there is room or not, and adds it to these levels. */
-  take({ subjects, tokens, pico, isLight }: Ask, levels: readonly Level[] = []): Hold {
+  take({ subjects, tokens, pico, isLight }: Ask, levels: readonly Level[]): Hold {
     const now = this.#clock();
     this.#sweep(now);
     for (let at = 0; at < subjects.length; at++) {
@@ -240,7 +239,7 @@ export class MemoryLedger implements Ledger {
     const { start } = periodOf(per, now);
     let account = accounts.get(per);
     if (account === undefined || account.start !== start) {
-      account = new Account(start, null);
+      account = new Account(start);
       accounts.set(per, account);
     }
     account.spent ??= this.spentBefore(subject, per, start);

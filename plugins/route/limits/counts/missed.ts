@@ -6,12 +6,12 @@ import { Window, windowMs } from './window.ts';
 
 type Amounts = readonly (readonly [at: number, amount: number])[];
 
-/** Of one value. */
+/** What Redis has missed of one value. */
 interface MissedOf {
   readonly subject: Subject;
   readonly requests: Window;
   readonly tokens: Window;
-  /** By period and its start. */
+  /** What was charged, by the period of the budget and its start. */
   readonly charged: Map<string, bigint>;
 }
 
@@ -31,7 +31,7 @@ export interface Batch {
 
 /** Something that was said to Redis. */
 export interface Said {
-  /** Of the gateway. */
+  /** The name of the gateway. */
   readonly name: string;
   readonly number: number;
 }
@@ -61,9 +61,9 @@ const mostAmounts = 1000;
 const sweepEvery = 1000;
 
 export class Missed {
-  /** By value. */
+  /** What Redis has missed, by value. */
   readonly #values = new Map<string, MissedOf>();
-  /** By the name under which it was said. */
+  /** What Redis has perhaps not heard, by the name under which it was said. */
   readonly #unsure = new Map<string, Unsure[]>();
   #batches: Batch[] = [];
   #added = 0;
@@ -128,7 +128,7 @@ export class Missed {
   }
 
   #pack(all: readonly MissedOf[]): void {
-    const values = all.map(({ subject, requests, tokens, charged }) => ({ subject, requests: requests.since(0), tokens: tokens.since(0), charged }));
+    const values = all.map(({ subject, requests, tokens, charged }) => ({ subject, requests: requests.entries(), tokens: tokens.entries(), charged }));
     let [batch, amounts]: [Told[], number] = [[], 0];
     for (const value of values.flatMap(inParts)) {
       const more = value.requests.length + value.tokens.length;

@@ -23,7 +23,7 @@ export class ParentCounts implements ParentSide {
   readonly #held = new Map<string, Held>();
   /** What was spent of budgets before this process counted, as workers have read it from the log: by value and period. */
   readonly #spentBefore = new Map<string, { readonly id: string; readonly per: Budget['per']; readonly start: number; readonly pico: bigint }>();
-  /** Those of which nothing was spent, and of whose values nothing counted when it looked last. */
+  /** The budgets of which nothing was spent, and whose values had no counts at the last look. */
   #unused: ReadonlySet<string> = new Set();
   #sweepAt = 0;
   /** Names of the last charges. */

@@ -1,7 +1,7 @@
 /** Counts in the parent process, for the workers of one machine. Where the parent does not answer, a worker counts for itself. */
 import { randomUUID } from 'node:crypto';
 import type { Peers } from '../../../../core/workers/peers.ts';
-import { periodOf, refusalOf } from '../ledger.ts';
+import { isUnread, refusalOf, unreadOf } from '../ledger.ts';
 import type { Ask, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from '../ledger.ts';
 import type { MemoryLedger } from './memory.ts';
 import type { ReadSpent } from './seeds.ts';
@@ -97,9 +97,8 @@ export class PeerLedger implements Ledger {
 
   /** Tells the parent what was spent, of budgets of which it does not know that. */
   async #readAll(subjects: readonly Subject[], levels: readonly Level[]): Promise<void> {
-    const now = this.#clock();
-    const missing = subjects.flatMap((subject, at) => subject.caps.budgets.flatMap(({ per }, index) => (levels[at]?.budgets[index]?.spent === null ? [{ subject, per, start: periodOf(per, now).start }] : [])));
-    const read = await Promise.all(missing.map(async ({ subject, per, start }) => ({ subject, per, start, pico: await this.#readSpent(subject, per, start) })));
+    const unread = unreadOf(subjects, levels, this.#clock());
+    const read = await Promise.all(unread.map(async ({ subject, per, start }) => ({ subject, per, start, pico: await this.#readSpent(subject, per, start) })));
     this.#learn(read.flatMap(({ pico, ...sum }) => (pico === null ? [] : [{ ...sum, pico }])), true);
   }
 
@@ -121,5 +120,3 @@ export class PeerLedger implements Ledger {
     for (const said of this.#untold.splice(0)) this.#tell(said);
   }
 }
-
-const isUnread = ({ levels, refusal }: Verdict): boolean => refusal !== null && levels.some(({ budgets }) => budgets.some(({ spent }) => spent === null));

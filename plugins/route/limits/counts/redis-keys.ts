@@ -48,4 +48,3 @@ export function levelsOf(subjects: readonly Subject[], numbers: readonly string[
     return { requests, requestsResetMs, tokens, tokensResetMs, tokensWaitMs: waitMs < 0 ? null : waitMs, running, budgets };
   });
 }
-

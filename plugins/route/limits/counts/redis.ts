@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from '../../../../core/config.ts';
 import type { SharedRedis } from '../../../../core/host/redis.ts';
 import { within } from '../../../../core/cancellation.ts';
-import { Away, refusalOf } from '../ledger.ts';
+import { Away, isUnread, refusalOf } from '../ledger.ts';
 import type { Ask, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from '../ledger.ts';
 import type { MemoryLedger } from './memory.ts';
 import { heldValues, subjectsOf } from './held.ts';
@@ -49,7 +49,7 @@ export class RedisLedger implements Ledger {
   readAgain: (() => void) | null = null;
   whenAway: Redis['whenAway'] = 'local';
   #name = randomUUID();
-  /** Of what was said last. */
+  /** The number of what was said last. */
   #number = 0;
   /** Names under which Redis may know this gateway. */
   #formers: string[] = [];
@@ -195,7 +195,7 @@ export class RedisLedger implements Ledger {
     return levels;
   }
 
-  /** Those of this gateway. */
+  /** The values that this gateway has counted. */
   known(): readonly Subject[] {
     return this.#memory.known();
   }
@@ -290,5 +290,3 @@ interface Telling {
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
 }
-
-const isUnread = ({ levels, refusal }: Verdict): boolean => refusal !== null && levels.some(({ budgets }) => budgets.some(({ spent }) => spent === null));

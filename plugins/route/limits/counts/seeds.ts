@@ -1,7 +1,7 @@
 /** The sums of budgets as the log has them, for Redis: it does not have them where it is new, has lost them, or a period has begun. */
 import type { SharedRedis } from '../../../../core/host/redis.ts';
 import type { Budget } from '../../../../core/limits.ts';
-import { periodOf } from '../ledger.ts';
+import { unreadOf } from '../ledger.ts';
 import type { Level, Spent, Subject } from '../ledger.ts';
 import type { MemoryLedger } from './memory.ts';
 import { chunk } from './missed.ts';
@@ -29,8 +29,7 @@ export class Seeds {
 
   /** Tells Redis the sums that these levels lack. */
   async tell(subjects: readonly Subject[], levels: readonly Level[]): Promise<void> {
-    const missing = subjects.flatMap((subject, at) => subject.caps.budgets.flatMap(({ per }, index) => (levels[at]?.budgets[index]?.spent === null ? [{ subject, per }] : [])));
-    await Promise.all(missing.map(({ subject, per }) => this.#once(subject, per)));
+    await Promise.all(unreadOf(subjects, levels, this.#parts.clock()).map(({ subject, per, start }) => this.#once(subject, per, start)));
   }
 
   /** Tells Redis sums that the log has. */
@@ -43,8 +42,7 @@ export class Seeds {
     }
   }
 
-  async #once(subject: Subject, per: Budget['per']): Promise<void> {
-    const { start } = periodOf(per, this.#parts.clock());
+  async #once(subject: Subject, per: Budget['per'], start: number): Promise<void> {
     const name = `${subject.id} ${periodName(per, start)}`;
     const telling = this.#under.get(name) ?? this.#tell(subject, per, start).finally(() => this.#under.delete(name));
     this.#under.set(name, telling);

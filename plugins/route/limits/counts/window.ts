@@ -4,7 +4,7 @@
  * short. cost: a window has at most 601 amounts, however much happens.
  */
 export const windowMs = 60_000;
-export const slotMs = 100;
+const slotMs = 100;
 const mostSlots = windowMs / slotMs + 1;
 
 /** A clock that goes back by more than this was set anew. */
@@ -56,11 +56,9 @@ export class Window {
     return null;
   }
 
-  /** What counts and happened after a moment, the oldest first. */
-  since(moment: number): (readonly [at: number, amount: number])[] {
-    const found: (readonly [number, number])[] = [];
-    for (let at = this.#first; at < this.#times.length; at++) if ((this.#times[at] as number) >= moment) found.push([this.#times[at] as number, this.#amounts[at] as number]);
-    return found;
+  /** What counts, the oldest first. */
+  entries(): (readonly [at: number, amount: number])[] {
+    return this.#times.slice(this.#first).map((time, index) => [time, this.#amounts[this.#first + index] as number]);
   }
 
   #forget(now: number): void {

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { oneUpstream } from '../../../_kit/gateway.ts';
 import { answers, completion } from '../../../_kit/upstream.ts';
+import { parseExposition, total } from '../../log/exposition.ts';
 import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
 import { counting, held, on, plain } from './scene.ts';
 
@@ -28,6 +29,22 @@ describe('a limit', () => {
     const up = await provider(counting());
     const gateway = await gatewayOf(oneUpstream(up.url, limited({ requests_per_minute: 2 })));
     expect([await plain(gateway, {}, caller), await plain(gateway, {}, caller), await plain(gateway, {}, caller)].map(({ text }) => text)).toEqual(['answer 1', 'answer 1', 'status 429']);
+  });
+
+  it.each([
+    ['of dollars', { budget: { dollars: '0.00001', per: 'day' } }, [undefined, undefined]],
+    ['of requests', { requests_per_minute: 1 }, ['miss', undefined]],
+  ])('%s that refuses a request makes it neither a hit nor a miss', async (_, limit, caches) => {
+    const up = await provider(answers(completion('hello')));
+    const gateway = await gatewayOf(oneUpstream(up.url, { limits: [{ by: 'all', ...limit }] }));
+    for (const expected of caches) {
+      const reply = await gateway.chat(asked, on);
+      expect([reply.ok, reply.headers.get('x-cache')]).toEqual([expected !== undefined, expected ?? null]);
+    }
+    await expect.poll(() => gateway.records.length).toBe(caches.length);
+    expect(gateway.records.map(({ fields }) => fields['cache'])).toEqual(caches);
+    const samples = parseExposition(await (await gateway.get('/metrics')).text());
+    expect(['hit', 'miss'].map((result) => total(samples, 'gateway_cache_requests_total', { result }))).toEqual([0, up.asked.length]);
   });
 
   it('of dollars is charged once for equal requests', async () => {
