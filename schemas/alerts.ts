@@ -1,8 +1,10 @@
 /** The `alerts` block: what the operator wants to be told of. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { countedBy } from './limits.ts';
+import { decimal } from './pricing.ts';
 
 /** One entry of `alerts.rules`. */
-export const alertRuleSchema = {
+const alertRuleSchema = {
   type: 'object',
   description: 'One rule, with one of errors_percent, latency_p95_ms, cost_dollars and provider_down. Example: { errors_percent: 5, window_minutes: 10 }.',
   additionalProperties: false,
@@ -10,11 +12,11 @@ export const alertRuleSchema = {
     name: { type: 'string', minLength: 1, maxLength: 100, description: 'What the alert is called. Absent: what it watches, such as "errors above 5 %". Example: checkout.' },
     errors_percent: { type: 'number', minimum: 0, exclusiveMaximum: 100, description: 'More of the requests than this fail, in per cent; 0: one is enough. Example: 5.' },
     latency_p95_ms: { type: 'integer', minimum: 1, description: 'More than 5 % of the requests take longer than this many milliseconds. Example: 20000.' },
-    cost_dollars: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?$', description: 'The requests of the window cost more than this, a decimal in quotes. Example: "20".' },
+    cost_dollars: { type: 'string', pattern: decimal, description: 'The requests of the window cost more than this, a decimal in quotes. Example: "20".' },
     provider_down: { type: 'boolean', const: true, description: 'Every attempt at a provider fails, each provider by itself, whether or not the next provider answers. Example: true.' },
     window_minutes: { type: 'integer', minimum: 1, maximum: 1440, default: 5, description: 'How many minutes are looked at. Example: 10.' },
     min_requests: { type: 'integer', minimum: 1, description: 'With fewer requests in the window nothing is said. Absent: 20, and 3 attempts for provider_down; it has no meaning for cost_dollars. Example: 50.' },
-    by: { type: 'string', pattern: '^(?:all|key|model|provider|meta\\.[a-z0-9-]+)$', default: 'all', description: 'What is looked at, each value by itself: key, model, provider, a metadata value such as meta.tenant-id, or all requests (all). Example: meta.tenant-id.' },
+    by: { type: 'string', pattern: countedBy, default: 'all', description: 'What is looked at, each value by itself: key, model, provider, a metadata value such as meta.tenant-id, or all requests (all). Example: meta.tenant-id.' },
     match: { type: 'string', minLength: 1, description: 'Only values like this; * stands for any text. For provider_down it names providers. Example: "free-*".' },
   },
 } as const satisfies JSONSchema;

@@ -44,9 +44,14 @@ function spentAt({ model, mapping, usage, isLeft }: Served, request: ChatRequest
   const goesOn = isLeft && !mapping.cancellation;
   const billed = goesOn ? atMost(usage, request, { model, mapping, listed, circumstances }) : usage;
   // a count of tokens costs nothing, also where the model has a price for each request
-  const cost = request.ask?.kind === 'count' ? 0n : billed === null ? null : costOf(billed, listed, circumstances);
+  const known = request.ask?.kind === 'count' ? 0n : billed === null ? null : costOf(billed, listed, circumstances);
+  const cost = known ?? (isFree(listed) ? 0n : null);
   return { cost, isUpperBound: cost !== null && cost > 0n && (goesOn || straddlesPeak(listed, circumstances) || isOtherTier(circumstances)), prices: pricesFor(billed ?? usage, listed, circumstances) };
 }
+
+/** Each price is 0: the cost is 0 whatever the counts are, also where nobody knows them. */
+const isFree = ({ tiers, peak, ...prices }: Pricing): boolean =>
+  tiers === undefined && peak === undefined && prices.prompt !== undefined && prices.completion !== undefined && Object.values(prices).every((price) => typeof price === 'string' && dollars(price) === 0n);
 
 /** The provider did not get the tool that searches. */
 const leftSearchOut = ({ adjustments }: RequestRecord): boolean => adjustments.some(({ parameter }) => /^tools\..*search/i.test(parameter));

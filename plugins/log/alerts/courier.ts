@@ -7,7 +7,7 @@ import { postJson } from '../../../core/wire/egress/post.ts';
 const patienceMs = 10_000;
 /** Pauses before it is tried again. */
 const pausesMs = [1000, 5000, 30_000];
-/** Of messages that wait. Beyond it the oldest is dropped: what is newer matters more. */
+/** So many messages may wait. Beyond that the oldest is dropped: a newer one matters more. */
 const mostWaiting = 100;
 
 export class Courier {

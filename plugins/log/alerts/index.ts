@@ -54,8 +54,10 @@ export default definePlugin({
     watch.begin();
     return {
       answer(additions) {
-        if (additions === null) watch.look();
-        if (additions === null) return watch.shown();
+        if (additions === null) {
+          watch.look();
+          return watch.shown();
+        }
         watch.add(additions as readonly Addition[]);
         return null;
       },

@@ -32,7 +32,7 @@ export interface ShownAlerts {
 export interface WatchParts {
   readonly logger: Logger;
   readonly clock: () => number;
-  /** By their ids. */
+  /** The providers of the config, by their ids. */
   readonly providers: ReadonlyMap<string, unknown>;
 }
 

@@ -16,11 +16,14 @@ export function factsOf({ watches, slowMs, windowMs }: AlertRule, { requests, ba
   return `${percent(bad, requests)} of ${requestsOf(requests)} ${watches === 'errors' ? 'failed' : `took longer than ${slowMs} ms`}${within}`;
 }
 
-/** Of whom an alert is; empty where it is of all requests. */
+/** The value that an alert is about; empty where it is about all requests. */
 export const subjectOf = ({ by, watches }: AlertRule, value: string): string => (by === 'all' ? '' : watches === 'provider' ? value : `${by} ${value}`);
 
-// wire: Slack reads &, < and > as markup, such as <!channel> (docs.slack.dev, Formatting message text)
-const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+/**
+ * wire: Slack reads &, < and > as markup, such as <!channel> (docs.slack.dev, Formatting message text). Mattermost reads @channel and
+ * Markdown (developers.mattermost.com, Incoming webhooks), Discord @everyone: a space without width ends both and is not seen.
+ */
+const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('@', '@\u200b').replaceAll('](', ']\u200b(');
 
 /** The message when an alert begins, and when it is over. */
 export function messageOf({ rule, value, facts, since, until }: { readonly rule: AlertRule; readonly value: string; readonly facts: string; readonly since: number; readonly until: number | null }): string {

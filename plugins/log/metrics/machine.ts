@@ -13,13 +13,16 @@ export interface WorkerText {
   readonly across: Readonly<Record<string, Across>>;
 }
 
+/** What a worker has stored is stored for good, so the time stays when the worker has ended. */
+const lastDrain = 'gateway_journal_last_drain_timestamp_seconds';
+
 /** Gauges of this plugin's own that are not added up. */
 const across: Readonly<Record<string, Across>> = {
   gateway_config_last_reload_successful: 'least',
   gateway_config_last_reload_timestamp_seconds: 'largest',
   gateway_provider_on: 'least',
   gateway_log_store_connected: 'least',
-  gateway_journal_last_drain_timestamp_seconds: 'largest',
+  [lastDrain]: 'largest',
   gateway_build_info: 'largest',
 };
 
@@ -37,7 +40,7 @@ type Families = Map<string, Family>;
 export class Machine {
   /** The last text of each worker. */
   readonly #known = new Map<number, WorkerText>();
-  /** The counters of workers that have ended. */
+  /** Of workers that have ended: their counters, and when one of them last drained its journal. */
   #past: Families = new Map();
 
   /** How many workers have ended. */
@@ -52,7 +55,7 @@ export class Machine {
     this.ended++;
     const last = this.#known.get(worker);
     this.#known.delete(worker);
-    if (last !== undefined) add(this.#past, countersOf(read(last, worker)));
+    if (last !== undefined) add(this.#past, lastingOf(read(last, worker)));
   }
 
   /** The text of all workers that are known, and of those that have ended. */
@@ -95,7 +98,7 @@ const howOf = (name: string, rules: Readonly<Record<string, Across>>, type: stri
 /** The series with the label of a worker. */
 const ofWorker = (series: string, worker: number): string => (series.endsWith('}') ? series.replace('{', `{worker="${worker}",`) : `${series}{worker="${worker}"}`);
 
-const countersOf = (families: Families): Families => new Map([...families].filter(([, { isCounter, how }]) => isCounter && how === 'sum'));
+const lastingOf = (families: Families): Families => new Map([...families].filter(([name, { isCounter, how }]) => (isCounter && how === 'sum') || name === lastDrain));
 
 /** Adds the samples of `more` to those of `all`. */
 function add(all: Families, more: Families): void {

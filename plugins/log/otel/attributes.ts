@@ -27,8 +27,8 @@ const longest = 1024;
  */
 export const text = (value: Known<string>, limit = longest): Value | null => (value === null || value === undefined ? null : { stringValue: value.slice(0, limit).toWellFormed() });
 
-/** A boolean. */
-export const flag = (value: Known<boolean>): Value | null => (value === null || value === undefined ? null : { boolValue: value });
+/** True; null where the flag is not set. */
+export const flag = (isSet: Known<boolean>): Value | null => (isSet === true ? { boolValue: true } : null);
 
 /** A whole number; null for a number that is not a safe integer. */
 export const int = (value: Known<number>): Value | null => (Number.isSafeInteger(value) ? { intValue: String(value) } : null);

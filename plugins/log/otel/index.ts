@@ -3,7 +3,7 @@
  * collector, this plugin does nothing, so every config may list it.
  */
 import type { FromSchema } from 'json-schema-to-ts';
-import type { Arrived } from '../../../core/pipeline/context.ts';
+import { withholdsBodies } from '../../../core/pipeline/context.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { version } from '../../../core/version.ts';
@@ -27,7 +27,7 @@ const schema = {
     service_name: { type: 'string', default: '', description: '`service.name` of the traces. Empty: OTEL_SERVICE_NAME, or model-gateway where that is not set. Example: gateway-eu.' },
     sample_ratio: { type: 'number', minimum: 0, maximum: 1, default: 1, description: 'Share of the requests that are exported. Where the caller sends `traceparent`, that header decides instead. Example: 0.1.' },
     capture_content: { type: 'boolean', default: false, description: 'Whether messages and the text of errors are exported. Requests whose bodies may not be stored are never exported with their text. Example: true.' },
-    metadata: { type: 'array', items: { type: 'string', minLength: 1, maxLength: 256 }, uniqueItems: true, maxItems: 32, default: [], description: 'Metadata keys that become attributes, `gateway.metadata.<key>`. Example: [tenant-id].' },
+    metadata: { type: 'array', items: { type: 'string', pattern: '^[^A-Z]{1,256}$' }, uniqueItems: true, maxItems: 32, default: [], description: 'Metadata keys that become attributes, `gateway.metadata.<key>`, in lower case as the log has them. Example: [tenant-id].' },
     batch_size: { type: 'integer', minimum: 1, maximum: 10_000, default: 256, description: 'Limit of requests in one export; an export has at most 1 MiB. Example: 256.' },
     interval_ms: { type: 'integer', minimum: 1, maximum: 600_000, default: 2000, description: 'Milliseconds that a request waits for others before it is exported. Example: 2000.' },
     queue_bytes: { type: 'integer', minimum: 1024, default: 16_777_216, description: 'Limit of traces that wait for the collector, in bytes; beyond it new requests are not traced. Example: 16777216.' },
@@ -42,7 +42,7 @@ export default definePlugin<Options>({
   name: 'log/otel',
   summary: 'OpenTelemetry traces of requests to an OTLP collector; without an endpoint nothing',
   schema,
-  apply({ hooks, config, dialects, fetch, logger }, options) {
+  apply({ hooks, config, dialects, fetch, logger, state }, options) {
     const { sample_ratio: ratio, capture_content: capture, metadata } = options;
     const destination = destinationOf(options, process.env, logger);
     if (destination === null) return undefined;
@@ -58,10 +58,12 @@ export default definePlugin<Options>({
     });
     const isSampled = samplerOf(ratio);
     const vendors = new Map(Array.from(config.providers.values(), (provider): [string, Vendor] => [provider.id, vendorOf(provider, dialects)]));
+    // the scheme of the port as it was opened: a reload adds no TLS and takes none away
+    const scheme = state('scheme', () => (config.server.tls === null ? 'http' : 'https'));
     const notes = new Notes();
 
     hooks.auth.tap({ stage: EARLY }, ({ id, headers }) => {
-      notes.arrived(id, { parent: parentOf(headers), isPrivate: asksForPrivacy(headers) });
+      notes.arrived(id, { parent: parentOf(headers), isPrivate: withholdsBodies(headers) });
       return undefined;
     });
     hooks.metadata.tap((metadata, { id, principal }) => {
@@ -75,14 +77,12 @@ export default definePlugin<Options>({
       const { parent = null, isPrivate = true } = note ?? {};
       const ids = idsOf(record.id);
       if (!(parent?.isSampled ?? isSampled(ids.traceId))) return;
-      const spans = spansOf({ record, ids, parent, isPrivate, capture, metadata, vendorOf: (id) => vendors.get(id) ?? { name: id, address: null, port: null } });
+      const spans = spansOf({ record, ids, parent, isPrivate, capture, metadata, scheme, vendorOf: (id) => vendors.get(id) ?? { name: id, address: null, port: null } });
       exporter.add(spans.map((span) => JSON.stringify(span)).join(','));
     });
     return () => exporter.close(flushWithinMs);
   },
 });
-
-const asksForPrivacy = (headers: Arrived['headers']): boolean => headers['x-log-bodies']?.trim().toLowerCase() === 'off';
 
 /** The JSON of an export before and after its spans. */
 function around(resource: Destination['resource']): readonly [before: string, after: string] {

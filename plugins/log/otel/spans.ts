@@ -41,6 +41,8 @@ export interface Traced {
   /** Metadata keys that become attributes. */
   readonly metadata: readonly string[];
   readonly vendorOf: (provider: string) => Vendor;
+  /** The scheme of the gateway's own port. */
+  readonly scheme: 'http' | 'https';
 }
 
 type Attributes = Record<string, Value | null>;
@@ -78,7 +80,7 @@ export function spansOf(traced: Traced): Span[] {
       spanId: attemptId(ids.spanId, at + 1),
       parentSpanId: ids.spanId,
       flags,
-      name: `chat ${attempt.externalId}`,
+      name: `${operationOf(record)} ${attempt.externalId}`,
       kind: CLIENT,
       startTimeUnixNano: nanoseconds(began),
       endTimeUnixNano: nanoseconds(Math.min(began + attempt.durationMs, end)),
@@ -95,6 +97,9 @@ const nanoseconds = (milliseconds: number): string => `${Math.round(milliseconds
 /** The route of a request. Only requests at doors are traced, and the path of a door has no parameters, so the path is the route. */
 const routeOf = ({ path }: RequestRecord): string => path.replace(/\/+$/, '');
 
+/** What was asked of the model, as the conventions name it. They have no name for a count of tokens. */
+const operationOf = ({ request }: RequestRecord): string => ({ chat: 'chat', embeddings: 'embeddings', count: 'count_tokens' })[request?.ask?.kind ?? 'chat'];
+
 /** Whether the request is an error of the server, by the conventions: a 5xx, or an answer that broke off after its 200. Faults of the caller are none. */
 const isFailure = ({ error, outcome, status }: RequestRecord): boolean => error !== null && outcome !== 'gone' && (status >= 500 || status < 400);
 
@@ -106,12 +111,12 @@ const showsContent = ({ capture, isPrivate }: Traced): boolean => capture && !is
 /** The status in the record of a caller who left before the reply began. Nobody was sent this status, so the span leaves it out. */
 const unsentStatus = 499;
 
-const aboutRequest = ({ record, metadata }: Traced): Attributes => ({
+const aboutRequest = ({ record, metadata, scheme }: Traced): Attributes => ({
   'http.request.method': text(record.method),
   'http.route': text(routeOf(record)),
   'http.response.status_code': record.status === unsentStatus ? null : int(record.status),
   'url.path': text(record.path),
-  'url.scheme': text('http'),
+  'url.scheme': text(scheme),
   'error.type': text(record.error?.code),
   'user_agent.original': text(record.userAgent),
   'client.address': text(record.clientAddress),
@@ -121,8 +126,8 @@ const aboutRequest = ({ record, metadata }: Traced): Attributes => ({
   'gateway.model': text(record.model),
   'gateway.provider': text(record.provider),
   'gateway.key': text(record.key),
-  'gateway.usage_estimated': record.usageEstimated ? flag(true) : null,
-  'gateway.reasoning_estimated': record.reasoningEstimated === true ? flag(true) : null,
+  'gateway.usage_estimated': flag(record.usageEstimated),
+  'gateway.reasoning_estimated': flag(record.reasoningEstimated),
   // a number and not a text, because backends add the costs up; the record has the exact amount
   'gateway.cost_dollars': record.cost === null ? null : double(Number(record.cost)),
   ...Object.fromEntries(metadata.map((key) => [`gateway.metadata.${key}`, text(record.metadata[key])])),
@@ -131,10 +136,10 @@ const aboutRequest = ({ record, metadata }: Traced): Attributes => ({
 function aboutAttempt(attempt: AttemptResult, number: number, { record, vendorOf }: Traced): Attributes {
   const { name, address, port } = vendorOf(attempt.provider);
   return {
-    'gen_ai.operation.name': text('chat'),
+    'gen_ai.operation.name': text(operationOf(record)),
     'gen_ai.provider.name': text(name),
     'gen_ai.request.model': text(attempt.externalId),
-    'gen_ai.request.stream': record.stream ? flag(true) : null,
+    'gen_ai.request.stream': flag(record.stream),
     'gen_ai.response.time_to_first_chunk': record.stream ? seconds(attempt.timeToFirstTokenMs) : null,
     'server.address': text(address),
     'server.port': int(port),
@@ -165,18 +170,22 @@ function asked({ record: { request }, isPrivate }: Traced): Attributes {
 
 /** The attributes for the answer. The record has the answer of the last attempt, so only that attempt gets them. */
 function aboutAnswer({ externalId }: AttemptResult, traced: Traced): Attributes {
-  const { id, response, usage, usageEstimated, reasoningEstimated } = traced.record;
-  return {
-    'gen_ai.response.id': response === null ? null : text(`chatcmpl-${id}`),
+  const { id, request, response, usage, usageEstimated, reasoningEstimated } = traced.record;
+  const about: Attributes = {
     'gen_ai.response.model': response === null ? null : text(externalId),
-    'gen_ai.response.finish_reasons': texts(response?.choices.map(({ finish }) => finishWord(finish))),
     'gen_ai.usage.input_tokens': int(usage.promptTokens),
+    'gateway.usage_estimated': flag(usageEstimated),
+  };
+  if (request?.ask !== undefined) return about;
+  return {
+    ...about,
+    'gen_ai.response.id': response === null ? null : text(`chatcmpl-${id}`),
+    'gen_ai.response.finish_reasons': texts(response?.choices.map(({ finish }) => finishWord(finish))),
     'gen_ai.usage.output_tokens': int(usage.completionTokens),
     'gen_ai.usage.reasoning.output_tokens': int(usage.reasoningTokens),
     'gen_ai.usage.cache_read.input_tokens': int(usage.cachedTokens),
     'gen_ai.usage.cache_write.input_tokens': int(usage.cacheWriteTokens),
-    'gateway.usage_estimated': usageEstimated ? flag(true) : null,
-    'gateway.reasoning_estimated': reasoningEstimated === true ? flag(true) : null,
+    'gateway.reasoning_estimated': flag(reasoningEstimated),
     ...(showsContent(traced) && contentOf(traced.record)),
   };
 }

@@ -108,6 +108,15 @@ describe('errors', () => {
     await looked(1, gateway);
     expect(told()[0]).toMatch(/^Alert: a &amp; b \(meta\.team &lt;!channel&gt;\)\. 100 % of 2 requests failed/);
   });
+
+  test('call nobody by a value that a caller made up, and hide no address in it', async () => {
+    const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1, by: 'meta.team' }]);
+    await send(gateway, 2, bad, { 'x-gateway-team': '@channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com' });
+    await looked(1, gateway);
+    expect(told()[0]).not.toMatch(/@\w|\]\(/);
+    expect(told()[0]?.replaceAll('\u200b', '')).toContain('(meta.team @channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com)');
+    expect((await standing(gateway)).data[0]?.of).toBe('meta.team @channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com');
+  });
 });
 
 describe('a provider', () => {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { errorTable } from '../../../core/errors.ts';
+import { isFault } from '../../../core/log/attempts.ts';
 import type { LogReader } from '../../../core/log/store.ts';
 import { twoUpstreams } from '../../_kit/gateway.ts';
 import { memoryLog } from '../../_kit/log.ts';
@@ -31,6 +32,7 @@ const readme = read('plugins/log/metrics/README.md');
 const documented = /```promql\n([\s\S]*?)```/.exec(readme)?.[1]?.replaceAll(/^#.*$/gm, '') ?? '';
 const board = JSON.parse(read('deploy/grafana/dashboards/model-gateway.json')) as Board;
 const drawn = [...board.templating.list.map(({ name, definition }) => [`the variable ${name}`, definition] as const), ...board.annotations.list.map(({ name, expr }) => [name, expr] as const), ...board.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [`the panel ${title}`, expr] as const))];
+const exprOf = (panel: string): string => board.panels.find(({ title }) => title === panel)?.targets?.[0]?.expr ?? '';
 const asked = [...drawn, ...rules.map(({ alert, expr }) => [alert, expr] as const), ...rules.map(({ alert, annotations }) => [`${alert} (text)`, annotations['description'] ?? ''] as const), ['the README', documented] as const];
 
 /** Names of labels by the metric; every metric of a gateway that has answered, failed, and kept a log. */
@@ -90,7 +92,18 @@ describe('the alerts', () => {
     // a caller at its limit is where the operator wants it
     const expected = Object.entries(errorTable).filter(([code, [, type]]) => ['server_error', 'upstream_error', 'rate_limit_error'].includes(type) && !['server_shutting_down', 'log_unavailable', 'too_many_attempts', 'rate_limit_exceeded', 'concurrency_limit_exceeded'].includes(code));
     expect(counted.sort()).toEqual(expected.map(([code]) => code).sort());
-    expect(board.panels.find(({ title }) => title === 'Failures')?.targets?.[0]?.expr).toContain(`code=~"${codes}", code!="${apart}"`);
+    const drawnFailures = exprOf('Failures');
+    expect(drawnFailures).toContain(`code=~"${codes}", code!="${apart}"`);
+    // a 503 while every target rests is `refused`: without it here, an outage is a share of far more than all
+    for (const share of [failing, documented, drawnFailures]) expect(share.split(' / ').at(-1) ?? '').toMatch(/outcome!="refused"\}\[[^\]]+\]\) or rate\(gateway_requests_total\{[^}]*status="5xx"/);
+  });
+});
+
+describe('the panel of failed attempts', () => {
+  it('leaves out what says nothing against a provider: a hedge that was outrun, a client that left', () => {
+    const [, ends = ''] = /outcome!~"([^"]*)"/.exec(exprOf('Failed attempts by provider')) ?? [];
+    const outcomes = [...Object.keys(errorTable), 'answered', 'outrun'];
+    expect(outcomes.filter((outcome) => new RegExp(`^(?:${ends})$`).test(outcome)).sort()).toEqual(outcomes.filter((outcome) => !isFault({ outcome })).sort());
   });
 });
 

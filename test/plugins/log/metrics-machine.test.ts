@@ -65,6 +65,20 @@ test('keeps the counters of a worker that has ended, and nothing else of it', as
   expect(await valueOf('gateway_requests_total{model="a b",key="} 7"}')).toBe('8');
 });
 
+test('keeps the time of the last drain when all workers have been replaced', async () => {
+  const machine = new Machine();
+  const drainedAt = (seconds: number): ReturnType<typeof worker> => worker(1, '0', `# TYPE gateway_journal_last_drain_timestamp_seconds gauge\ngateway_journal_last_drain_timestamp_seconds ${seconds}`);
+  const shown = async (): Promise<string[]> => (await machine.text()).split('\n').filter((line) => line.startsWith('gateway_journal_last_drain_timestamp_seconds'));
+  machine.learn(1, drainedAt(1_700_000_020));
+  machine.learn(2, drainedAt(1_700_000_010));
+  machine.gone(1);
+  machine.gone(2);
+  machine.learn(3, worker(1, '0'));
+  expect(await shown()).toEqual(['gateway_journal_last_drain_timestamp_seconds 1700000020']);
+  machine.learn(3, drainedAt(1_700_000_030));
+  expect(await shown()).toEqual(['gateway_journal_last_drain_timestamp_seconds 1700000030']);
+});
+
 test('counts a worker once that ends while the sums are made', async () => {
   const machine = new Machine();
   machine.learn(1, worker(3, '0.5'));

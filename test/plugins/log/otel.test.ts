@@ -154,6 +154,26 @@ describe('a request', () => {
     expect(Object.keys(last(await spans()).attributes).filter((key) => key.startsWith('server.'))).toEqual([]);
   });
 
+  it('for vectors is no chat: it has the operation of the conventions, and nothing that only a chat has', async () => {
+    const up = await provider(answers({ data: [{ index: 0, embedding: [1, 0] }], usage: { prompt_tokens: 3, total_tokens: 3 } }));
+    const models = [{ id: 'vectors', free: true, architecture: { output_modalities: ['embeddings'] }, providers: [{ providerId: 'up', externalId: 'v-1', streaming: false }] }];
+    const { gateway, spans } = await exporter({ ...oneUpstream(up.url), models }, { capture_content: true });
+    expect((await gateway.post({ model: 'vectors', input: 'one' }, { path: '/v1/embeddings' })).status).toBe(200);
+    const { name, attributes } = last(await spans());
+    expect(name).toBe('embeddings v-1');
+    expect(Object.fromEntries(Object.entries(attributes).filter(([key]) => key.startsWith('gen_ai.')))).toEqual({
+      'gen_ai.operation.name': 'embeddings',
+      'gen_ai.provider.name': 'up',
+      'gen_ai.request.model': 'v-1',
+      'gen_ai.response.model': 'v-1',
+      'gen_ai.usage.input_tokens': 3,
+    });
+  });
+
+  it('has no metadata under a name that none can have, and the config says so', async () => {
+    await expect(exporter(oneUpstream('http://127.0.0.1'), { metadata: ['Tenant-ID'] })).rejects.toThrow(/metadata\[0\]: "Tenant-ID" is not valid here/);
+  });
+
   it('has the metadata that was asked for, and no other', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider()).url), { metadata: ['tenant-id'] });
     await gateway.chat({}, { 'x-gateway-tenant-id': 'acme', 'x-gateway-user-id': 'u-1' });
