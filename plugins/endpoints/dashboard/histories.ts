@@ -44,7 +44,7 @@ const marksOf = (record: LoggedDetail): string[] => messagesOf(record).filter((m
 /** Requests in the groups of their conversations: a request continues another one if its history has that one's messages and answer. @param records the oldest first */
 export function chainsOf(records: readonly LoggedDetail[]): LoggedDetail[][] {
   const chains: LoggedDetail[][] = [];
-  /** By what a history is once the answer has come. */
+  /** The conversations that can go on, by the digest of their history with its last answer. */
   const open = new Map<string, LoggedDetail[]>();
   for (const record of records) {
     let history = digest(record.key ?? '');

@@ -20,7 +20,7 @@ export interface ProviderWatch {
   saw(result: AttemptResult, now: number): void;
   /** The attempts at a provider; null where there was none. */
   of(provider: string): Seen | null;
-  /** By provider. */
+  /** What was seen, by provider. */
   all(): Record<string, Seen>;
 }
 

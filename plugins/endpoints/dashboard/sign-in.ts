@@ -2,6 +2,7 @@
 import { adminCookie, isForeignPage, isOwnPage, sessionOf } from '../../../core/http/admin.ts';
 import { newSession, sessionMs } from '../../../core/http/sessions.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { requireJson } from '../../../core/wire/checks.ts';
 import { parseJson } from '../../../core/wire/json.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
 import type { Arrived, Principal } from '../../../core/pipeline/context.ts';
@@ -57,7 +58,7 @@ type Headers = EndpointRequest['arrived']['headers'];
 /** safety: a page of another site can post a form to this address, but it cannot send JSON and cannot claim the gateway's own address. */
 function refuseForeign(headers: Headers): void {
   if (isForeignPage(headers)) throw new GatewayError('permission_denied', 'Only the dashboard of this gateway may sign in or out.');
-  if (!/^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? '')) throw new GatewayError('unsupported_media_type', 'The content type must be application/json.');
+  requireJson(headers);
 }
 
 /** The `set-cookie` header. Where the browser uses TLS (which ends at a proxy before the gateway), the cookie is never sent over plain HTTP. */

@@ -25,7 +25,7 @@ export interface StaticFile {
 
 /** All files of the dashboard. */
 export interface StaticFiles {
-  /** By the path that follows the version in the address, for example `parts/menu.js`. */
+  /** The files, by the path that follows the version in the address, for example `parts/menu.js`. */
   readonly files: ReadonlyMap<string, StaticFile>;
   /** A hash of all files. It is part of their address, so that a browser may keep them for ever. */
   readonly version: string;

@@ -15,13 +15,13 @@ export interface UseOptions {
 }
 
 const day = 86_400_000;
-/** Of a strip of attempts over a day. */
+/** The length of one part of a strip, which shows the attempts of a day. */
 const stripMs = day / 48;
 const most = 1000;
 
-/** Use by one dimension. It is empty if the store does not answer, because the config can be shown without it. */
-export async function useOf(by: string, { reader, now }: UseOptions, days: number): Promise<ReadonlyMap<string | null, StatsRow>> {
-  const query = { from: now - days * day, to: null, conditions: [], text: null };
+/** Use over the last day by one dimension. It is empty if the store does not answer, because the config can be shown without it. */
+export async function useOf(by: string, { reader, now }: UseOptions): Promise<ReadonlyMap<string | null, StatsRow>> {
+  const query = { from: now - day, to: null, conditions: [], text: null };
   const rows = (await reader?.stats(query, { by, limit: most }).catch(() => null)) ?? [];
   return new Map(rows.map((row) => [row.value, row]));
 }
@@ -30,7 +30,7 @@ export async function providersView({ providers, models }: Config, { seen, ...as
   // whole periods, so that the answer stays the same where nothing happens
   const to = Math.floor(asking.now / stripMs) * stripMs + stripMs;
   const from = to - day;
-  const [use, tried] = await Promise.all([useOf('provider', asking, 1), asking.reader === null ? [] : attemptsOver(asking.reader, { from, to: null, conditions: [], text: null }, stripMs).catch(() => [])]);
+  const [use, tried] = await Promise.all([useOf('provider', asking), asking.reader === null ? [] : attemptsOver(asking.reader, { from, to: null, conditions: [], text: null }, stripMs).catch(() => [])]);
   const data = Array.from(providers.values(), (provider) => ({
     ...shownProvider(provider),
     models: models.filter((model) => model.providers.some(({ providerId }) => providerId === provider.id)).length,

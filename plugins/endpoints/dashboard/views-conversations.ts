@@ -16,7 +16,7 @@ const usual = ['session-id', 'conversation-id', 'thread-id', 'chat-id', 'session
 export const byHistory = 'history';
 
 interface Shown {
-  /** Of the metadata key; null: known by its history. */
+  /** The value of the metadata key; null: the conversation is known by its history. */
   readonly value: string | null;
   /** Id of its last request. */
   readonly of: string;

@@ -9,7 +9,7 @@ import type { ViewRequest } from './views.ts';
 const day = 86_400_000;
 
 export async function modelsView({ models, providers, routing }: Config, asking: UseOptions): Promise<object> {
-  const [use, tried] = await Promise.all([useOf('model', asking, 1), triedTargets(asking)]);
+  const [use, tried] = await Promise.all([useOf('model', asking), triedTargets(asking)]);
   const isOn = (id: string): boolean => providers.get(id)?.missing === null;
   return {
     data: models.map((model) => ({ ...shownModel(model, tried), isOn: model.providers.some(({ providerId }) => isOn(providerId)), use: use.get(model.id) ?? null })),
@@ -42,7 +42,7 @@ type Tried = Pick<StatsRow, 'requests' | 'errors' | 'rescued' | 'latencyP50Ms' |
  * percentiles of the one that was asked most. cost: the store keeps sums of targets, so that many requests take no longer.
  */
 async function triedTargets(asking: UseOptions): Promise<ReadonlyMap<string, Tried>> {
-  const rows = [...(await useOf('attempt.target', asking, 1))].flatMap(([value, row]) => (value === null ? [] : [{ target: value.replace(/#\d+(?=\/)/, ''), row }]));
+  const rows = [...(await useOf('attempt.target', asking))].flatMap(([value, row]) => (value === null ? [] : [{ target: value.replace(/#\d+(?=\/)/, ''), row }]));
   return new Map(Array.from(Map.groupBy(rows, ({ target }) => target), ([target, group]) => {
     const sum = (of: 'requests' | 'errors' | 'rescued'): number => group.reduce((total, { row }) => total + row[of], 0);
     const { latencyP50Ms = null, latencyP95Ms = null } = group[0]?.row ?? {};
@@ -52,7 +52,7 @@ async function triedTargets(asking: UseOptions): Promise<ReadonlyMap<string, Tri
 
 /** So many of the newest requests of a model are looked through. */
 const mostLately = 200;
-/** Of so many at one provider each. */
+/** So many answers of each provider are shown. */
 const mostAnswers = 12;
 
 /** What each provider of a model answered lately: `model`. The newest are first. */

@@ -4,7 +4,7 @@ import type { LogQuery, StatsRow } from '../../../core/log/store.ts';
 import type { ViewRequest } from './views.ts';
 
 const day = 86_400_000;
-/** Of the days before today, from which the pace is known: a whole week, because weekends are unlike other days. */
+/** The pace is that of so many days before today: a whole week, because weekends are unlike other days. */
 const paceDays = 7;
 /** With less on record nobody can say what a month will be. */
 const shortestPaceMs = day / 24;

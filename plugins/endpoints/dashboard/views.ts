@@ -121,7 +121,7 @@ export async function attemptsOver(reader: LogReader, query: LogQuery, bucketMs:
   return tried.sort((a, b) => b.requests - a.requests);
 }
 
-/** Of so many values with most requests, the slowest are found: the latency of a value with three requests says little. */
+/** The slowest values are looked for among so many with the most requests: the latency of a value with three requests says little. */
 const mostCompared = 100;
 
 /** The largest values of a dimension, by one of `ranks` or by their latency. */

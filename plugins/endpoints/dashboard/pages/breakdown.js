@@ -57,7 +57,7 @@ export function BreakdownPage({ params }) {
       <div class=${loading ? 'is-loading' : ''}><${BreakdownTable} data=${data} name=${dimensions[by] ?? ofAttempts[by] ?? keyOf(by)} metric=${metric} top=${top} params=${params} /></div>`)}`;
 }
 
-/** By which figure the server chooses the largest rows. @param {string} metric */
+/** The figure by which the server chooses the largest rows. @param {string} metric */
 function rankOf(metric) {
   if (metric === 'errors') return metric;
   return metric.startsWith('cost') ? 'cost' : metric.startsWith('tokens-') ? 'tokens' : 'requests';
@@ -83,4 +83,3 @@ function OverTime({ data, metric, range, params }) {
     <${TimeChart} title=${`${label} over time`} kind=${isRate ? 'lines' : 'bars'} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${format} height=${240} onZoom=${zoomOf(params)} />
     <${Legend} lines=${lines} /></section>`;
 }
-

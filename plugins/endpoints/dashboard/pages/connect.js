@@ -1,7 +1,7 @@
 /** The page Connect: a ready snippet for each client, and a notice that turns green when the first call has come. */
 import { html, useEffect, useState } from '../parts/html.js';
 import { useData } from '../parts/api.js';
-import { choices, firstChoice } from '../parts/callable.js';
+import { choices, firstChoice, mayReason } from '../parts/callable.js';
 import { Callers } from '../parts/callers.js';
 import { clientsOf } from '../parts/clients.js';
 import { complete } from '../parts/chat-stream.js';
@@ -20,7 +20,7 @@ export function ConnectPage({ params }) {
   const [mark] = useState(newMark);
   const { data: models } = useData('/api/models');
   const model = params.get('model') ?? firstChoice(models);
-  const clients = clientsOf({ base: `${location.origin}/v1`, model, mark });
+  const clients = clientsOf({ base: `${location.origin}/v1`, model, mark, mayReason: mayReason(models, model) });
   const [name, , text] = clients.find(([one]) => one === params.get('client')) ?? clients[0];
   return html`<${Head} title="Connect" />
     <div class="connect">

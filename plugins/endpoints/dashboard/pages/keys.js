@@ -8,6 +8,7 @@ import { ago, compact, count, duration, failsMuch, minute, money, percent, plura
 import { Icon } from '../parts/icons.js';
 import { KeyAudit } from '../parts/key-audit.js';
 import { ChangeKey, NewKey } from '../parts/key-dialog.js';
+import { endOf, whyRefused } from '../parts/key-state.js';
 import { Limits } from '../parts/limits.js';
 import { Head } from '../parts/shell.js';
 import { Fault, Notice, Skeleton } from '../parts/states.js';
@@ -28,12 +29,12 @@ export function KeysPage() {
   return html`<${Head} title="Keys">${data !== null && data.store !== 'none' && html`<button type="button" class="button button-main" disabled=${data.store !== 'good'} onClick=${() => setOpen('new')}>New key</button>`}<//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${6} />`}
-    ${data?.store === 'away' && html`<${Notice} tone="warn" title="The store of the keys is away">The keys below are good. None can be made or changed until it is back.<//>`}
+    ${data?.store === 'away' && html`<${Notice} tone="warn" title="The store of the keys is away">The keys below are good; keys of the store may be missing, and when a key was last used is not known. None can be made or changed until it is back.<//>`}
     ${data?.isOpen && html`<${Notice} icon="keys" title="The gateway is open">The config lists no keys, so everybody who reaches this machine may ask.${data.open === null ? '' : html` ${plural(data.open.requests, 'request')} in the last 30 days${data.open.cost === null ? '' : html`, ${aboutSum(money(data.open.cost), data.open)}`}.`}<//>
       <div class="columns"><${FirstKey} canMake=${data.store === 'good'} /><${Callers} since="30d" during="in the last 30 days" /></div>`}
     ${data?.data.length > 20 && html`<label class="search-line"><span class="hidden">Search keys</span><input type="search" placeholder="Search by name" value=${search} onInput=${(event) => setSearch(event.target.value)} /></label>`}
     ${data?.data.length > 0 && html`<div class="table-scroll"><table class="table keys"><thead><tr><th scope="col">Key</th><th scope="col"><span class="hidden">Change</span></th><th scope="col">State</th><th scope="col">Limits</th><th scope="col">Models</th><th scope="col">Metadata</th><th scope="col">Last used</th><th scope="col" class="num">Requests 30 d</th><th scope="col" class="num">Errors</th><th scope="col" class="num">Tokens in, out</th><th scope="col" class="num">p95</th><th scope="col" class="num">Spend 30 d</th></tr></thead>
-      <tbody>${found.slice(0, mostShown).map((key) => html`<${Row} key=${`${key.source} ${key.name}`} of=${key} isAway=${data.store !== 'good'} change=${() => setOpen(key)} />`)}</tbody></table></div>
+      <tbody>${found.slice(0, mostShown).map((key) => html`<${Row} key=${`${key.source} ${key.name}`} of=${key} isAway=${data.store !== 'good'} unused=${data.store === 'away' ? 'not known' : 'never'} change=${() => setOpen(key)} />`)}</tbody></table></div>
       ${found.length > mostShown && html`<p class="soft">${count(mostShown)} of ${count(found.length)} keys. Search for the others by their names.</p>`}`}
     ${open === 'new' && html`<${NewKey} close=${close} changed=${changed} />`}
     ${open !== null && open !== 'new' && html`<${ChangeKey} of=${open} close=${close} changed=${changed} />`}
@@ -53,28 +54,27 @@ const FirstKey = ({ canMake }) => html`<section class="card steps"><header><h2>A
   </ol>
   <p class="soft">From then on the log, budgets and limits know each caller by name.</p></section>`;
 
-function Row({ of, isAway, change }) {
+function Row({ of, isAway, unused, change }) {
   const { name, source, writtenAt, prefix, models, metadata, limits, lastUsedAt, use } = of;
   return html`<tr>
     <td title=${name}><a class="cell-name" href=${`/dashboard/logs?since=30d&key=${encodeURIComponent(name)}`}>${name}</a><div class="soft">${source === 'yaml' ? writtenAt?.split('/').at(-1) : `store${prefix === null ? '' : ` · ${prefix}…`}`}</div></td>
     <td class="cell-tool">${source === 'store' && html`<button type="button" class="button" disabled=${isAway} onClick=${change} aria-label=${`Change ${name}`}>Change</button>`}</td>
     <td><${State} of=${of} /></td><td class="wrap">${limitsText(limits)}</td>
     <td class="wrap">${models === null ? html`<span class="soft">all</span>` : models.join(', ')}</td><td class="wrap">${Object.entries(metadata).map(([key, value]) => html`<span class="pill" key=${key}>${key} ${value}</span> `)}</td>
-    <td>${lastUsedAt === null ? html`<span class="soft">never</span>` : ago(Date.parse(lastUsedAt))}</td>
+    <td>${lastUsedAt === null ? html`<span class="soft">${unused}</span>` : ago(Date.parse(lastUsedAt))}</td>
     <${Use} use=${use} /></tr>`;
 }
 
 const soonMs = 7 * 86_400_000;
-const momentOf = (date) => (date === null ? Infinity : Date.parse(date));
 
-function State({ of: { isShadowed, disabled, expires, keys } }) {
-  const end = Math.min(momentOf(expires), Math.max(...keys.map((one) => momentOf(one.expires))));
-  if (isShadowed) return html`<span class="mark mark-bad" title="The config has a key of this name, and that one counts"><${Icon} name="cross" />not taken</span>`;
-  if (disabled) return html`<span class="mark mark-off"><${Icon} name="cross" />disabled</span>`;
-  if (end <= Date.now()) return html`<span class="mark mark-bad"><${Icon} name="cross" />expired</span>`;
+function State({ of }) {
+  const refused = whyRefused(of);
+  if (refused === 'not taken') return html`<span class="mark mark-bad" title="The config has a key of this name, and that one counts"><${Icon} name="cross" />${refused}</span>`;
+  if (refused !== null) return html`<span class="mark ${refused === 'disabled' ? 'mark-off' : 'mark-bad'}"><${Icon} name="cross" />${refused}</span>`;
+  const end = endOf(of);
   const until = end === Infinity ? null : html` <span class="soft">until ${minute(end, { isWhole: true })}</span>`;
   if (end - Date.now() < soonMs) return html`<span class="mark mark-warn"><${Icon} name="alert" />ends soon</span>${until}`;
-  return html`<span class="mark mark-ok"><${Icon} name="check" />${keys.length > 1 ? `${keys.length} keys` : 'good'}</span>${until}`;
+  return html`<span class="mark mark-ok"><${Icon} name="check" />${of.keys.length > 1 ? `${of.keys.length} keys` : 'good'}</span>${until}`;
 }
 
 function limitsText(limits) {

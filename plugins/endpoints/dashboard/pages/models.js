@@ -3,7 +3,7 @@ import { html, useMemo } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { Copy } from '../parts/copy.js';
 import { aboutSum } from '../parts/estimate.js';
-import { ago, compact, count, duration, money, perMillion, percent, unknown } from '../parts/format.js';
+import { ago, compact, count, duration, money, numberOf, perMillion, percent, unknown } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
 import { go, withParams } from '../parts/location.js';
 import { ModelCompare, mostCompared, TriedInWords } from '../parts/model-compare.js';
@@ -24,8 +24,6 @@ const columns = {
   p95: { label: 'p95', of: ({ use }) => use?.latencyP95Ms ?? null, num: true },
   cost: { label: 'Cost 24 h', of: ({ use }) => numberOf(use?.cost), num: true },
 };
-
-const numberOf = (text) => (text === undefined || text === null ? null : Number(text));
 
 /** @param {{ params: URLSearchParams }} props */
 export function ModelsPage({ params }) {

@@ -77,7 +77,7 @@ function Filled({ data, alerts, range, rank, params }) {
     </div>`;
 }
 
-/** By what a breakdown measures what a list is ranked by. */
+/** The measure of a breakdown for each rank of a list. */
 const metricOf = { requests: 'requests', cost: 'cost', errors: 'errors', latency: 'latency-p95' };
 const withMore = (params, by, rank = 'cost') => hrefOf('/dashboard/breakdown', new URLSearchParams([...timeOf(params), ['by', by], ...(rank === 'cost' ? [] : [['metric', metricOf[rank]]])]));
 

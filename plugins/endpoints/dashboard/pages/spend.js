@@ -3,7 +3,7 @@ import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { Legend } from '../parts/chart-words.js';
 import { aboutSum } from '../parts/estimate.js';
-import { count, money, percent, plural } from '../parts/format.js';
+import { count, money, numberOf, percent, plural } from '../parts/format.js';
 import { Limits } from '../parts/limits.js';
 import { go, hrefOf, withParams } from '../parts/location.js';
 import { changeOf } from '../parts/metrics.js';
@@ -30,7 +30,6 @@ export function SpendPage({ params }) {
 }
 
 const monthOf = (at) => new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }).format(at);
-const numberOf = (cost) => (cost === null || cost === undefined ? null : Number(cost));
 
 function Figures({ data }) {
   const { total, earlier, lastMonth, forecast, perDay, yesterday, dayBefore, today, from, lastFrom, now, retentionDays } = data;

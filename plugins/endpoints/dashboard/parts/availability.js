@@ -27,11 +27,11 @@ export function worstOf(points, bucketMs) {
   return { from, to };
 }
 
-/** @param {{ tried: { points: number[][] }, bucketMs: number, now?: number }} props */
-export function Worst({ tried, bucketMs, now = Date.now() }) {
+/** @param {{ tried: { points: number[][] }, bucketMs: number }} props */
+export function Worst({ tried, bucketMs }) {
   const worst = worstOf(tried.points, bucketMs);
   if (worst === null) return null;
-  return html`<span class="soft">${worst.to >= now ? `since ${minute(worst.from)}` : `most from ${span(worst.from, worst.to)}`}</span>`;
+  return html`<span class="soft">${worst.to >= Date.now() ? `since ${minute(worst.from)}` : `most from ${span(worst.from, worst.to)}`}</span>`;
 }
 
 /** The parts of one bucket, from above: answered, failed and made good, failed. A part that is there can be seen. @param {{ requests: number, errors: number, rescued: number }} bucket @returns {[string, number, number][]} */

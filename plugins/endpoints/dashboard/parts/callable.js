@@ -14,3 +14,12 @@ export function choices(models, chosen) {
   const names = callable(models);
   return names.includes(chosen) ? names : [chosen, ...names];
 }
+
+/** Whether a request of this name may ask for thinking; true also where nobody knows. @param {any} models @param {string} name @returns {boolean} */
+export function mayReason(models, name) {
+  if (models === null) return true;
+  const ids = models.policies.find((policy) => policy.name === name)?.candidates?.map(({ model }) => model) ?? [name];
+  const off = models.off.map(({ id }) => id);
+  const providers = models.data.filter(({ id, aliases }) => ids.includes(id) || aliases.includes(name)).flatMap((model) => model.providers.filter(({ providerId }) => !off.includes(providerId)));
+  return providers.length === 0 || providers.some(({ reasons }) => reasons);
+}

@@ -6,6 +6,9 @@ export const unknown = '–';
 const whole = new Intl.NumberFormat('en-GB');
 const short = new Intl.NumberFormat('en-GB', { notation: 'compact', maximumFractionDigits: 1 });
 
+/** A number that the API gives as text, such as a price. @param {string | undefined | null} text */
+export const numberOf = (text) => (text === undefined || text === null ? null : Number(text));
+
 /** @param {number | null | undefined} value */
 export const count = (value) => (value === null || value === undefined ? unknown : whole.format(value));
 /** @param {number | null | undefined} value */
@@ -32,8 +35,8 @@ export function money(dollars) {
 export function perMillion(perToken) {
   if (perToken === undefined || perToken === null) return unknown;
   const value = Number(perToken) * 1e6;
-  const short = String(Number(value.toPrecision(6)));
-  return value === 0 ? 'free' : `$${/\.\d\d/.test(short) ? short : value.toFixed(2)}`;
+  const digits = String(Number(value.toPrecision(6)));
+  return value === 0 ? 'free' : `$${/\.\d\d/.test(digits) ? digits : value.toFixed(2)}`;
 }
 
 /** @param {number | null | undefined} ms */

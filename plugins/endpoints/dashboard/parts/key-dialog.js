@@ -5,6 +5,7 @@ import { Copy } from './copy.js';
 import { Dialog } from './dialog.js';
 import { minute } from './format.js';
 import { emptyForm, formOf, KeyFields, settingsOf } from './key-form.js';
+import { whyRefused } from './key-state.js';
 import { Notice } from './states.js';
 
 const say = (detail) => dispatchEvent(new CustomEvent('gateway:say', { detail }));
@@ -31,12 +32,15 @@ function useWork() {
 const Problem = ({ fault }) => fault !== null && html`<${Notice} tone="bad" title="This was not done">${fault}<//>`;
 
 /** The key itself. It is gone when the dialog is closed. */
-const Shown = ({ made, close }) => html`<${Dialog} title=${`The key of ${made.name}`} close=${close}><div class="dialog-body">
-  <p>It is shown only now, and is good at once. Callers send it as <code>Authorization: Bearer …</code></p>
-  <div class="code"><pre class="made-key">${made.key}</pre><${Copy} text=${made.key} what="The key" /></div>
-  ${made.keys.slice(1).map((former) => html`<p class="soft" key=${former.prefix}>The former key <code>${former.prefix}…</code> is good until ${minute(Date.parse(former.expires), { isWhole: true })}.</p>`)}
-  <div class="dialog-foot"><button type="button" class="button button-main" onClick=${close}>I have it</button></div>
-</div><//>`;
+function Shown({ made, close }) {
+  const refused = whyRefused(made);
+  return html`<${Dialog} title=${`The key of ${made.name}`} close=${close}><div class="dialog-body">
+    <p>It is shown only now, and is ${refused === null ? 'good at once' : `refused now: ${refused}`}. Callers send it as <code>Authorization: Bearer …</code></p>
+    <div class="code"><pre class="made-key">${made.key}</pre><${Copy} text=${made.key} what="The key" /></div>
+    ${refused === null && made.keys.slice(1).map((former) => html`<p class="soft" key=${former.prefix}>The former key <code>${former.prefix}…</code> is good until ${minute(Date.parse(former.expires), { isWhole: true })}.</p>`)}
+    <div class="dialog-foot"><button type="button" class="button button-main" onClick=${close}>I have it</button></div>
+  </div><//>`;
+}
 
 /** @param {{ close: () => void, changed: () => void }} props */
 export function NewKey({ close, changed }) {
@@ -80,8 +84,8 @@ export function ChangeKey({ of, close, changed }) {
     changed();
   });
   const turn = () => run(async () => {
-    await send(pathOf(of), { disabled: !of.disabled }, 'PATCH');
-    end(`${of.name} is ${of.disabled ? 'good again' : 'refused from now on'}`);
+    const refused = whyRefused(await send(pathOf(of), { disabled: !of.disabled }, 'PATCH'));
+    end(`${of.name} is ${!of.disabled ? 'refused from now on' : refused === null ? 'good again' : `not disabled. It is refused now: ${refused}`}`);
   });
   const remove = () => run(async () => {
     await ask(pathOf(of), { method: 'DELETE' });

@@ -1,9 +1,8 @@
 /** The measures of a breakdown. */
 import { aboutSum } from './estimate.js';
-import { compact, count, duration, money, percent, speed } from './format.js';
+import { compact, count, duration, money, numberOf, percent, speed } from './format.js';
 
 const share = (value) => (value === null || value === undefined ? '–' : percent(value, 1));
-const dollars = ({ cost }) => (cost === null ? null : Number(cost));
 
 /**
  * `of` reads the measure from a row. `isRate`: the parts do not add up to the whole. `isCounted`: the measure comes from counts of
@@ -13,7 +12,7 @@ const dollars = ({ cost }) => (cost === null ? null : Number(cost));
 
 /** @type {Record<string, Measure>} */
 export const measures = {
-  cost: { label: 'Cost', of: dollars, format: money, isCounted: true },
+  cost: { label: 'Cost', of: ({ cost }) => numberOf(cost), format: money, isCounted: true },
   requests: { label: 'Requests', of: ({ requests }) => requests, format: count },
   errors: { label: 'Errors', of: ({ errors }) => errors, format: count },
   'error-rate': { label: 'Error rate', of: ({ errors, requests }) => (requests === 0 ? null : errors / requests), format: share, isRate: true },
@@ -31,7 +30,7 @@ export const measures = {
 };
 
 /** What attempts are measured by: tokens and cost are those of a request. @type {Record<string, Measure>} */
-export const attemptMeasures = { ...Object.fromEntries(Object.entries(measures).filter(([name]) => /^(?:error|rescued|latency)/.test(name))), requests: { ...measures.requests, label: 'Attempts' }, errors: { ...measures.errors, label: 'Failed' }, 'error-rate': { ...measures['error-rate'], label: 'Share that failed' } };
+const attemptMeasures = { ...Object.fromEntries(Object.entries(measures).filter(([name]) => /^(?:error|rescued|latency)/.test(name))), requests: { ...measures.requests, label: 'Attempts' }, errors: { ...measures.errors, label: 'Failed' }, 'error-rate': { ...measures['error-rate'], label: 'Share that failed' } };
 
 /** The measures of what is summed up by a dimension. @param {string} by */
 export const measuresOf = (by) => (by.startsWith('attempt.') ? attemptMeasures : measures);

@@ -3,9 +3,9 @@ import { html, useLayoutEffect, useRef, useState } from './html.js';
 import { Icon } from './icons.js';
 
 /**
- * @param {{ label: any, icon?: any, title?: string, name: string, align?: 'left' | 'right', children: (close: () => void) => any, class?: string }} props
+ * @param {{ label: any, icon?: any, title?: string, name: string, children: (close: () => void) => any }} props
  */
-export function Menu({ label, icon, title, name, align = 'right', children, class: more = '' }) {
+export function Menu({ label, icon, title, name, children }) {
   const [isOpen, setOpen] = useState(false);
   const root = useRef(/** @type {HTMLDivElement | null} */ (null));
   const close = () => {
@@ -32,10 +32,10 @@ export function Menu({ label, icon, title, name, align = 'right', children, clas
     const items = [...root.current.querySelectorAll('.menu-panel :is(a,button,input)')];
     items[(items.indexOf(event.target) + step + items.length) % items.length]?.focus();
   };
-  return html`<div class="menu ${more}" ref=${root} onKeyDown=${onKeyDown}>
+  return html`<div class="menu" ref=${root} onKeyDown=${onKeyDown}>
     <button type="button" class="button" data-menu=${name} aria-expanded=${isOpen} title=${title} onClick=${() => setOpen(!isOpen)}>
       ${icon && html`<${Icon} name=${icon} />`}<span class="button-text">${label}</span><${Icon} name="down" />
     </button>
-    ${isOpen && html`<div class="menu-panel menu-${align}">${children(close)}</div>`}
+    ${isOpen && html`<div class="menu-panel">${children(close)}</div>`}
   </div>`;
 }

@@ -1,7 +1,7 @@
 /** The main figures, each with its change since the time before. */
 import { html } from './html.js';
 import { aboutSum } from './estimate.js';
-import { compact, count, duration, money, percent, speed } from './format.js';
+import { compact, count, duration, money, numberOf, percent, speed } from './format.js';
 import { levelsOf } from './levels.js';
 import { filled } from './request-histogram.js';
 
@@ -36,7 +36,6 @@ function paceOf(requests, { from, to }) {
 }
 
 const rate = ({ errors, requests }) => (requests === 0 ? null : errors / requests);
-const numberOf = (text) => (text === null ? null : Number(text));
 const perRequest = ({ cost, requests, unpriced }) => (cost === null || requests - unpriced <= 0 ? null : Number(cost) / (requests - unpriced));
 
 /** The change in words; null where there is none to speak of. @param {number | null} now @param {number | null} then @param {'less'} [better] */

@@ -1,7 +1,7 @@
 /** Some models side by side: what they cost, what they can do, and how they did in the last day. */
 import { html } from './html.js';
 import { aboutSum } from './estimate.js';
-import { compact, count, duration, failsMuch, money, perMillion, percent, speed, unknown } from './format.js';
+import { compact, count, duration, failsMuch, money, numberOf, perMillion, percent, speed, unknown } from './format.js';
 import { Icon } from './icons.js';
 import { hrefOf, withParams } from './location.js';
 
@@ -10,7 +10,6 @@ export const mostCompared = 4;
 /** As many the playground asks at once. */
 const mostAsked = 3;
 
-const number = (text) => (text === undefined || text === null ? null : Number(text));
 const some = (of) => (model) => (model.providers.some(of) ? 'yes' : unknown);
 const costOf = ({ use }) => (use === null || use.cost === null || use.requests <= use.unpriced ? null : Number(use.cost) / (use.requests - use.unpriced));
 
@@ -18,9 +17,9 @@ const costOf = ({ use }) => (use === null || use.cost === null || use.requests <
 const rows = [
   ['Context', ({ contextLength }) => compact(contextLength || null), ({ contextLength }) => contextLength || null, true],
   ['Longest answer', ({ maxOutputTokens }) => compact(maxOutputTokens), ({ maxOutputTokens }) => maxOutputTokens, true],
-  ['Input /M', ({ pricing }) => perMillion(pricing.prompt), ({ pricing }) => number(pricing.prompt)],
-  ['Cached /M', ({ pricing }) => perMillion(pricing.input_cache_read), ({ pricing }) => number(pricing.input_cache_read)],
-  ['Output /M', ({ pricing }) => perMillion(pricing.completion), ({ pricing }) => number(pricing.completion)],
+  ['Input /M', ({ pricing }) => perMillion(pricing.prompt), ({ pricing }) => numberOf(pricing.prompt)],
+  ['Cached /M', ({ pricing }) => perMillion(pricing.input_cache_read), ({ pricing }) => numberOf(pricing.input_cache_read)],
+  ['Output /M', ({ pricing }) => perMillion(pricing.completion), ({ pricing }) => numberOf(pricing.completion)],
   ['Reasoning', ({ providers }) => effortsOf(providers)],
   ['Tools', some(({ tools }) => tools)],
   ['Vision', some(({ vision }) => vision)],

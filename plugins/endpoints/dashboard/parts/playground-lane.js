@@ -5,6 +5,7 @@ import { Icon } from './icons.js';
 import { PlaygroundAnswer } from './playground-answer.js';
 import { openCalls } from './playground-lanes.js';
 import { Notice } from './states.js';
+import { read } from './storage.js';
 
 /**
  * @param {{ model: string, turns: import('./playground-lanes.js').Turn[], isAlone: boolean, results: Record<string, string>, setResult: (id: string, text: string) => void, sendResults: () => void }} props
@@ -21,8 +22,14 @@ export function Lane({ model, turns, isAlone, results, setResult, sendResults })
   </section>`;
 }
 
+/** What to do about a 401. Who is signed in needs no key, so that a key is missing there only where the session has ended. */
+const wayIn = ({ status, code, message }) => {
+  if (status === 401 && code === 'missing_api_key' && read('signed-in') !== null) return html`Your session has ended. <a href="/dashboard/login?next=/dashboard/playground">Sign in again</a>. `;
+  return `${message} ${status === 401 ? 'Write one under “Key of the gateway”. ' : ''}`;
+};
+
 function Turn({ turn: { asked, answer, fault, isRunning } }) {
   return html`<ol class="conversation">${asked.map((message, at) => html`<${Message} key=${at} message=${message} />`)}</ol>
-    ${fault !== null && html`<${Notice} tone=${fault.code === 'stopped' ? 'quiet' : 'bad'} title=${fault.code === 'stopped' ? 'Stopped' : (fault.code ?? 'It failed')}>${fault.message} ${fault.status === 401 && 'Write one under “Key of the gateway”. '}${answer.id !== null && answer.totalMs !== null && html`<a href=${`/dashboard/logs/${answer.id}`}>Its row in the log</a>`}<//>`}
+    ${fault !== null && html`<${Notice} tone=${fault.code === 'stopped' ? 'quiet' : 'bad'} title=${fault.code === 'stopped' ? 'Stopped' : (fault.code ?? 'It failed')}>${wayIn(fault)}${answer.id !== null && answer.totalMs !== null && html`<a href=${`/dashboard/logs/${answer.id}`}>Its row in the log</a>`}<//>`}
     ${(fault === null || answer.text !== '' || answer.reasoning !== '') && html`<${PlaygroundAnswer} answer=${answer} isRunning=${isRunning} />`}`;
 }

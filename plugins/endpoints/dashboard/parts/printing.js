@@ -1,12 +1,13 @@
 /** Tells whether the page is being printed; folded content and the content of tabs is then shown. */
-import { useEffect, useState } from './html.js';
-
-const paper = matchMedia('print');
+import { useLayoutEffect, useState } from './html.js';
 
 /** True while the page is being printed. */
 export function usePrinting() {
-  const [isPrinting, setPrinting] = useState(paper.matches);
-  useEffect(() => {
+  const [isPrinting, setPrinting] = useState(() => matchMedia('print').matches);
+  // an effect after the drawing would miss a print that begins between the two
+  useLayoutEffect(() => {
+    // each part has a query of its own, and reads it here alone: where one has read that it is printed, browsers do not tell it again
+    const paper = matchMedia('print');
     const changed = () => setPrinting(paper.matches);
     paper.addEventListener('change', changed);
     return () => paper.removeEventListener('change', changed);

@@ -1,5 +1,5 @@
 /** The panel with one request beside the list. The list stays visible, and keys open the requests next to this one. */
-import { html, useEffect, useRef } from './html.js';
+import { html, useLayoutEffect, useRef } from './html.js';
 import { go, withParams } from './location.js';
 import { Icon } from './icons.js';
 import { RequestDetail } from './request-detail.js';
@@ -9,9 +9,11 @@ export function RequestPanel({ id, params, records }) {
   const panel = useRef(/** @type {HTMLElement | null} */ (null));
   const shown = useRef(id);
   shown.current = id;
-  useEffect(() => {
-    panel.current?.focus({ preventScroll: true });
-    return () => rowOr(shown.current)?.focus({ preventScroll: true });
+  // before the next frame: a key that comes in between may have put the focus elsewhere
+  useLayoutEffect(() => {
+    const { current } = panel;
+    current?.focus({ preventScroll: true });
+    return () => void (current?.contains(document.activeElement) && rowOr(shown.current)?.focus({ preventScroll: true }));
   }, []);
   const at = records.findIndex((record) => record.id === id);
   const beside = (step) => records[at + step]?.id;

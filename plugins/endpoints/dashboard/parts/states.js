@@ -34,4 +34,4 @@ export const NotLoaded = ({ what }) => html`<${Notice} tone="bad" title=${`This 
 export const Unreachable = () => html`<${Notice} tone="bad" title=${words.unreachable[0]}>${words.unreachable[1]}<//>`;
 
 /** Grey rows in place of data that is loading. */
-export const Skeleton = ({ rows = 6 }) => html`<div class="skeleton" aria-busy="true" aria-label="Loading">${Array.from({ length: rows }, (_, at) => html`<div class="skeleton-row" key=${at} />`)}</div>`;
+export const Skeleton = ({ rows = 6 }) => html`<div class="skeleton" role="progressbar" aria-label="Loading">${Array.from({ length: rows }, (_, at) => html`<div class="skeleton-row" key=${at} />`)}</div>`;

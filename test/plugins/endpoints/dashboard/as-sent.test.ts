@@ -57,7 +57,7 @@ describe('on the page of a request', () => {
     await page.getByLabel('Only what changed').check();
     expect(await page.locator('.both section:last-child .line').allInnerTexts()).toHaveLength(4);
     expect(await violations(page)).toEqual([]);
-    await page.close();
+    await scene.leave(page);
   });
 
   test('the copied command sends 270 kB again, with the metadata', async () => {
@@ -66,7 +66,7 @@ describe('on the page of a request', () => {
     await page.getByRole('button', { name: 'curl' }).click();
     await page.getByText('curl copied').waitFor();
     const command = await page.evaluate<string>('navigator.clipboard.readText()');
-    await page.close();
+    await scene.leave(page);
     const ran = execFile('bash', { env: { PATH: process.env['PATH'], GATEWAY_KEY: 'none' } });
     ran.stdin?.end(command);
     await new Promise((resolve) => ran.once('exit', resolve));
@@ -89,6 +89,6 @@ describe('on the page of a request', () => {
     await page.getByText('curl copied').waitFor();
     const command = await page.evaluate<string>('navigator.clipboard.readText()');
     expect([command.includes(`${scene.gateway.url}/v1/messages`), command.includes(JSON.stringify(body))]).toEqual([true, true]);
-    await page.close();
+    await scene.leave(page);
   });
 });

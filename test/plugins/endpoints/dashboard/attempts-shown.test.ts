@@ -31,7 +31,7 @@ describe('a hedge that was outrun', () => {
   beforeAll(async () => {
     page = await scene.open(`/dashboard/logs/${hedged}?tab=facts`);
   });
-  afterAll(async () => await page.close());
+  afterAll(async () => await scene.leave(page));
 
   test('stands in the waterfall as no failure, and its waiting is none of the gateway', async () => {
     await page.locator('.waterfall li').first().waitFor();
@@ -69,7 +69,7 @@ test('a provider has answered what it answered, and leads to that', async () => 
   await answered.click();
   await page.locator('.totals').waitFor();
   expect(await page.locator('.totals b').first().innerText()).toBe('1');
-  await page.close();
+  await scene.leave(page);
 });
 
 test('a group of errors that were all made good leads to those requests alone', async () => {
@@ -77,5 +77,5 @@ test('a group of errors that were all made good leads to those requests alone', 
   await page.locator('.error-list a').filter({ hasText: /mock upstream_unavailable all rescued/ }).click();
   await page.locator('.totals').waitFor();
   expect(await page.locator('.totals b').first().innerText()).toBe('1');
-  await page.close();
+  await scene.leave(page);
 });

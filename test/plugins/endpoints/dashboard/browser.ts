@@ -22,14 +22,24 @@ export const mockConfig = (more: object = {}): object => ({
 });
 
 /** Debian's chromium, and nothing asked of the world outside. */
-export const browserOptions = { executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--process-per-site', '--renderer-process-limit=1', '--disable-features=PreloadTopChromeWebUI,PreloadTopChromeWebUILessNavigations,WebUIOmniboxPopup,Translate,MediaRouter,OptimizationHints'] };
+export const browserOptions = { executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--process-per-site', '--renderer-process-limit=1', '--disable-features=PreloadTopChromeWebUI,PreloadTopChromeWebUILessNavigations,WebUIOmniboxPopup,WebUIOmniboxAimPopup,Translate,MediaRouter,OptimizationHints'] };
+
+interface Look {
+  readonly colorScheme?: 'light' | 'dark';
+  readonly width?: number;
+}
 
 export interface Stage {
   readonly gateway: Running;
   readonly browser: Browser;
   /** What the browser complained of: errors of scripts, of the policy, of requests. */
   readonly complaints: string[];
-  open(path: string, more?: { colorScheme?: 'light' | 'dark'; width?: number; reducedMotion?: 'reduce' }): Promise<Page>;
+  /** A page that shows nothing of the test yet. */
+  page(look?: Look): Promise<Page>;
+  /** A page at an address. */
+  open(path: string, look?: Look): Promise<Page>;
+  /** Gives a page back for a later test, without the routes of this one. What else a test adds to a page, it takes away before, or it closes the page. */
+  leave(page: Page): Promise<void>;
   /** Asks for a completion; gives its id. */
   chat(content: string, more?: object, headers?: Record<string, string>): Promise<string>;
   stored(count: number): Promise<void>;
@@ -42,19 +52,41 @@ export async function stage(config: object = mockConfig(), shared?: Browser): Pr
   // cost: pages of one context share what they have loaded
   const context = await browser.newContext({ acceptDownloads: true });
   const complaints: string[] = [];
+  let left: Page | null = null;
+  const made = async (): Promise<Page> => {
+    const page = await context.newPage();
+    page.on('pageerror', (error) => void complaints.push(error.message));
+    page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())));
+    page.setDefaultTimeout(8000);
+    return page;
+  };
+  const page: Stage['page'] = async ({ colorScheme = 'light', width = 1360 } = {}) => {
+    // cost: a page that is there already loads an address with half of the CPU of a new one
+    const kept = left;
+    left = null;
+    const taken = kept ?? (await made());
+    // a page behind another one draws nothing
+    await taken.bringToFront();
+    await taken.setViewportSize({ width, height: 860 });
+    await taken.emulateMedia({ media: null, colorScheme, reducedMotion: 'reduce' });
+    return taken;
+  };
   return {
     gateway,
     browser,
     complaints,
-    async open(path, { colorScheme = 'light', width = 1360, reducedMotion } = {}) {
-      const page = await context.newPage();
-      await page.setViewportSize({ width, height: 860 });
-      await page.emulateMedia({ colorScheme, reducedMotion: reducedMotion ?? 'reduce' });
-      page.on('pageerror', (error) => void complaints.push(error.message));
-      page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())));
-      page.setDefaultTimeout(8000);
-      await page.goto(gateway.url + path, { waitUntil: 'commit' });
-      return page;
+    page,
+    async open(path, look) {
+      const opened = await page(look);
+      await opened.goto(gateway.url + path, { waitUntil: 'commit' });
+      return opened;
+    },
+    async leave(given) {
+      if (left !== null) return await given.close();
+      await given.unrouteAll({ behavior: 'ignoreErrors' });
+      // nothing of the next address is pointed at
+      await given.mouse.move(-1, -1);
+      left = given;
     },
     async chat(content, more = {}, headers = {}) {
       const body = JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], ...more });

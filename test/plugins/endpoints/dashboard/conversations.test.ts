@@ -102,7 +102,7 @@ describe('the page', () => {
     await page.locator('.turn').nth(1).waitFor();
     expect(page.url()).toContain(`of=${id}`);
     expect(scene.complaints).toEqual([]);
-    await page.close();
+    await scene.leave(page);
   });
 
   test('marks tokens and costs that hold estimates', async () => {
@@ -116,6 +116,6 @@ describe('the page', () => {
     await row.getByRole('link').click();
     await page.locator('.turn-foot').waitFor();
     expect([await marks(page.locator('.turn-sums').innerText()), await marks(page.locator('.turn-foot').innerText())]).toEqual([1, 3]);
-    await page.close();
+    await scene.leave(page);
   });
 });

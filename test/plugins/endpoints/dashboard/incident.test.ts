@@ -117,9 +117,8 @@ describe('in at most three interactions from Overview an operator learns', () =>
 });
 
 describe('what went wrong', () => {
-  beforeEach(onOverview);
-
   test('is in groups, and a group leads to its requests with their code', async () => {
+    await onOverview();
     const group = page.locator('.error-list li').filter({ hasText: 'before any provider' });
     const count = Number(await group.locator('.error-count').textContent());
     expect(await group.textContent()).toMatch(/invalid_type\s*since .*, last \d+ h ago/);
@@ -257,12 +256,12 @@ describe('why a request was slow compared with others', () => {
 describe('a request whose id somebody has', () => {
   let id = '';
   beforeEach(async () => {
-    await onOverview();
     id = (await asked('/api/logs?limit=1&model=hill-large')).data[0].id;
   });
   const shown = (): Promise<void> => page.locator('.detail-head code').getByText(id).waitFor();
 
   test('opens from the search bar, which is one key away', async () => {
+    await onOverview();
     await page.keyboard.press('/');
     await expect.poll(() => page.locator('.search input').evaluate((input) => input === input.ownerDocument.activeElement)).toBe(true);
     await page.keyboard.insertText(` ${id} `);

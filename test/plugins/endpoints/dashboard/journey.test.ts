@@ -138,6 +138,16 @@ describe('a newcomer', () => {
     await page.getByText('Connected').waitFor();
   });
 
+  test.each([['unpriced', 400, true], ['mock', 200, false], ['auto', 200, false]])('the snippet for Claude Code asks for no thinking where the model refuses it: %s, %s', async (model, status, isOff) => {
+    const body = JSON.stringify({ model, max_tokens: 2000, thinking: { type: 'adaptive' }, messages: [{ role: 'user', content: 'hi' }] });
+    expect((await fetch(`${scene.gateway.url}/v1/messages`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).status).toBe(status);
+    const loaded = page.waitForResponse('**/api/models');
+    await page.goto(`${scene.gateway.url}/dashboard/connect?client=Claude+Code&model=${model}`);
+    await loaded;
+    await page.locator('.connect option').nth(2).waitFor({ state: 'attached' });
+    expect((await page.locator('.connect pre').textContent())?.includes('export MAX_THINKING_TOKENS=0')).toBe(isOff);
+  });
+
   test('met no error on the way', () => expect(scene.complaints).toEqual([]));
 });
 

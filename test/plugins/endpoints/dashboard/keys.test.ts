@@ -69,7 +69,7 @@ test('makes a key, shows it once, limits, rotates, disables and deletes it, and 
   expect(await audited.first().textContent()).toMatch(/this page127\.0\.0\.1/);
   expect(await violations(page)).toEqual([]);
   expect(scene.complaints).toEqual([]);
-  await page.close();
+  await scene.leave(page);
 });
 
 test('shows a key of the YAML with its place, and says why a change was not made', async () => {
@@ -84,7 +84,30 @@ test('shows a key of the YAML with its place, and says why a change was not made
   await page.getByText('There is a key with the name "yaml-team" already, in the config.').waitFor();
   await expect.poll(() => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBeLessThanOrEqual(0);
   expect(await violations(page, "['color-contrast', 'link-in-text-block', 'link-name', 'button-name', 'target-size']")).toEqual([]);
-  await page.close();
+  await scene.leave(page);
+});
+
+test('calls no key good that is refused', async () => {
+  const page = await scene.open('/dashboard/keys');
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('late-team');
+  await page.getByLabel('Expires').fill('2020-01-31');
+  await page.getByRole('button', { name: 'Make the key' }).click();
+  await page.getByText('refused now: expired').waitFor();
+  await page.getByRole('button', { name: 'I have it' }).click();
+  const change = async (action: string): Promise<void> => {
+    await page.getByRole('button', { name: 'Change late-team' }).click();
+    await page.getByRole('button', { name: action, exact: true }).click();
+  };
+  await change('Disable');
+  await page.getByText('late-team is refused from now on').waitFor();
+  await change('Rotate');
+  await page.getByText('refused now: disabled').waitFor();
+  expect(await page.locator('dialog').textContent()).not.toContain('good');
+  await page.getByRole('button', { name: 'I have it' }).click();
+  await change('Enable');
+  await page.getByText('late-team is not disabled. It is refused now: expired').waitFor();
+  await scene.leave(page);
 });
 
 test('metadata with a comma stays as it is, also where other metadata is added', async () => {
@@ -102,7 +125,7 @@ test('metadata with a comma stays as it is, also where other metadata is added',
   await written.fill(`${await written.inputValue()}\ncity=Rome, Italy\n`);
   await page.getByRole('button', { name: 'Save' }).click();
   await expect.poll(async () => (await noted()).metadata).toEqual({ ...metadata, city: 'Rome, Italy' });
-  await page.close();
+  await scene.leave(page);
 });
 
 test('a text that is marked beyond the edge of a dialog does not close it, and a click there does', async () => {
@@ -121,5 +144,17 @@ test('a text that is marked beyond the edge of a dialog does not close it, and a
   expect(await page.locator('.made-key').count()).toBe(1);
   await page.mouse.click(dialog.x - 60, dialog.y + 40);
   await page.locator('dialog').waitFor({ state: 'detached' });
-  await page.close();
+  await scene.leave(page);
+});
+
+test('says of no key that it was never used while nobody can know', async () => {
+  const page = await scene.page();
+  await page.route('**/api/keys', async (route) => {
+    const answer = (await (await route.fetch()).json()) as { data: object[] };
+    await route.fulfill({ json: { ...answer, store: 'away', data: answer.data.map((key) => ({ ...key, lastUsedAt: null })) } });
+  });
+  await page.goto(`${scene.gateway.url}/dashboard/keys`);
+  await page.getByText('The store of the keys is away').waitFor();
+  expect(await page.locator('table.keys tbody tr').first().textContent()).toMatch(/not known/);
+  await scene.leave(page);
 });

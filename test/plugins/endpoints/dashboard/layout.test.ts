@@ -53,7 +53,7 @@ const pages: readonly (readonly [path: string, ready: string])[] = [
 ];
 
 const open = async (path: string, ready: string, width: number): Promise<Page> => {
-  const page = await scene.open(path.replace('ID', id).replace('MODEL', encodeURIComponent(longModel)), { width, reducedMotion: 'reduce' });
+  const page = await scene.open(path.replace('ID', id).replace('MODEL', encodeURIComponent(longModel)), { width });
   await page.locator(ready).first().waitFor({ state: 'attached' });
   return page;
 };
@@ -69,14 +69,14 @@ const inSight = (part: Locator): Promise<boolean> =>
     return left >= 0 && right <= documentElement.clientWidth && [left + 3, right - 3].every((x) => node.contains(node.ownerDocument.elementFromPoint(x, top + height / 2)));
   });
 
-describe.concurrent.each(pages)('%s', (path, ready) => {
-  test('does not go sideways, however long the names and small the screen', async ({ expect }) => {
+describe.each(pages)('%s', (path, ready) => {
+  test('does not go sideways, however long the names and small the screen', async () => {
     const page = await open(path, ready, 1360);
     for (const width of [1360, 768, 360]) {
       await page.setViewportSize({ width, height: 860 });
       await expect.poll(() => overflow(page)).toBeLessThanOrEqual(0);
     }
-    await page.close();
+    await scene.leave(page);
   });
 });
 
@@ -85,7 +85,7 @@ describe('the frame', () => {
     for (const [path, ready] of [['/dashboard/config', '.plugins'], ['/dashboard/playground', '.playground']] as const) {
       const page = await open(path, ready, 360);
       await expect.poll(() => inSight(page.locator('.side [aria-current=page]'))).toBe(true);
-      await page.close();
+      await scene.leave(page);
     }
   });
 
@@ -96,7 +96,7 @@ describe('the frame', () => {
       await expect.poll(() => inSight(page.getByRole('button', { name: 'Keyboard help' }))).toBe(true);
       expect(await inSight(page.getByRole('button', { name: 'Dark' }))).toBe(true);
     }
-    await page.close();
+    await scene.leave(page);
   });
 
   test('keeps the time on the way from page to page, of either kind', async () => {
@@ -104,7 +104,7 @@ describe('the frame', () => {
     const links = page.getByRole('navigation', { name: 'Pages' });
     expect(await links.getByRole('link', { name: 'Logs' }).getAttribute('href')).toBe('/dashboard/logs?from=2026-01-01T00:00&to=2026-01-02T00:00');
     expect(await links.getByRole('link', { name: 'Models' }).getAttribute('href')).toBe('/dashboard/models');
-    await page.close();
+    await scene.leave(page);
   });
 });
 
@@ -121,7 +121,7 @@ describe('a table wider than the page', () => {
     await expect.poll(() => table.getAttribute('data-more')).toContain('left');
     expect((await name.boundingBox())?.x).toBe(before?.x);
     expect(await violations(page)).toEqual([]);
-    await page.close();
+    await scene.leave(page);
   });
 
   test('is a plain table again where there is room', async () => {
@@ -129,12 +129,12 @@ describe('a table wider than the page', () => {
     await page.locator('.table-scroll[tabindex]').waitFor();
     await page.setViewportSize({ width: 2560, height: 860 });
     await page.locator('.table-scroll:not([tabindex], [role])').waitFor();
-    await page.close();
+    await scene.leave(page);
   });
 });
 
 test('a message runs as its script does, and what would turn it is shown and does not', async () => {
   const page = await open('/dashboard/logs/ID', '.conversation', 1360);
   expect(await page.locator('.message-user .prose:dir(rtl)').textContent()).toBe(rtl.replace('\u202E', 'U+202E'));
-  await page.close();
+  await scene.leave(page);
 });

@@ -4,8 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mockConfig, stage, violations } from './browser.ts';
 import type { Stage } from './browser.ts';
 
-/** A machine may be busy. */
-
 let scene: Stage;
 let id = '';
 
@@ -44,17 +42,26 @@ const pages: readonly (readonly [path: string, ready: string])[] = [
 
 const overflow = (page: Page): Promise<number> => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
-describe.concurrent.each(pages)('%s', (path, ready) => {
-  test('has no barrier for anybody, light and dark, and fits a small screen', async ({ expect }) => {
-    const page = await scene.open(path.replace('ID', id), { reducedMotion: 'reduce' });
+describe.each(pages)('%s', (path, ready) => {
+  test('has no barrier for anybody, light and dark, and fits a small screen', async () => {
+    const page = await scene.open(path.replace('ID', id));
     await page.locator(ready).first().waitFor();
     expect(await violations(page)).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
     await page.setViewportSize({ width: 360, height: 800 });
     await expect.poll(() => overflow(page)).toBeLessThanOrEqual(0);
     expect(await violations(page, "['color-contrast', 'link-in-text-block', 'link-name', 'button-name', 'target-size']")).toEqual([]);
-    await page.close();
+    await scene.leave(page);
   });
+});
+
+test('a page that still waits for its figures has no barrier either', async () => {
+  const page = await scene.browser.newPage({ reducedMotion: 'reduce' });
+  await page.route('**/api/config', () => undefined);
+  await page.goto(`${scene.gateway.url}/dashboard/config`);
+  await page.getByRole('progressbar', { name: 'Loading' }).waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.close();
 });
 
 test('on paper a request is whole, and nothing else is there', async () => {
@@ -64,7 +71,7 @@ test('on paper a request is whole, and nothing else is there', async () => {
   await expect.poll(() => page.locator('.tab-title').allTextContents()).toEqual(['Conversation', 'Reasoning', 'Details', 'Tokens and cost']);
   expect(await page.locator('.side, .panel-bar, .log-table, .detail-tools, .tabs').filter({ visible: true }).count()).toBe(0);
   expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)');
-  await page.close();
+  await scene.leave(page);
 });
 
 test('a stack is as high as everything together, also what has no line of its own', async () => {
@@ -75,7 +82,7 @@ test('a stack is as high as everything together, also what has no line of its ow
   const lines = await page.evaluate(`import([...document.querySelectorAll('link[rel=modulepreload]')].map(({ href }) => href).find((href) => href.endsWith('/parts/stack.js')))
     .then(({ stackOf }) => stackOf(${JSON.stringify(points)}, { from: 0, to: 1000 }, { all: ${JSON.stringify(all)}, bucketMs: 1000, of: ({ cost }) => cost, top: 2 }).lines.map(({ label, values }) => [label, values]))`);
   expect(lines).toEqual([['a', [5]], ['b', [2]], ['Other', [3]]]);
-  await page.close();
+  await scene.leave(page);
 });
 
 test('a rate is zero where none failed, and nothing where none was asked', async () => {
@@ -85,11 +92,11 @@ test('a rate is zero where none failed, and nothing where none was asked', async
   const lines = await page.evaluate(`import([...document.querySelectorAll('link[rel=modulepreload]')].map(({ href }) => href).find((href) => href.endsWith('/parts/stack.js')))
     .then(({ ratesOf }) => ratesOf(${JSON.stringify(points)}, { from: 0, to: 4000 }, { bucketMs: 1000, of: ({ errors, requests }) => errors / requests, top: 2 }).lines.map(({ label, values }) => [label, values]))`);
   expect(lines).toEqual([['a', [0.5, 0, null, 0.5]], ['rare', [1, null, null, null]]]);
-  await page.close();
+  await scene.leave(page);
 });
 
 test('where not all of the time before is kept, nothing is said of it', async () => {
-  const page = await scene.open('/dashboard/config');
+  const page = await scene.page();
   for (const [view, earlier] of [['overview', null], ['breakdown', []]] as const) {
     await page.route(`**/api/views/${view}*`, async (route) => {
       const answer = await route.fetch();
@@ -102,7 +109,7 @@ test('where not all of the time before is kept, nothing is said of it', async ()
   await page.goto(`${scene.gateway.url}/dashboard/breakdown`);
   await page.locator('.breakdown tbody tr').first().waitFor();
   expect(new Set(await page.locator('.breakdown tbody td.soft').allTextContents())).toEqual(new Set(['–']));
-  await page.close();
+  await scene.leave(page);
 });
 
 test('the frame and the health of a page ask once', async () => {
@@ -135,7 +142,7 @@ test('a narrow chart of long names its days', async () => {
   const named = await page.locator('.chart-drawing text[text-anchor=middle]').allTextContents();
   expect(named.length).toBeGreaterThan(3);
   for (const label of named) expect(label).toMatch(/^\d{1,2} [A-Z][a-z]{2,3}$/);
-  await page.close();
+  await scene.leave(page);
 });
 
 describe('the theme', () => {
@@ -237,7 +244,7 @@ describe('the time', () => {
   test.each([['4w', 'Last 4 weeks'], ['1d', 'Last 1 day'], ['1.5h', 'Last 1.5 h'], ['6h', 'Last 6 h']])('since=%s is called "%s"', async (since, label) => {
     const page = await scene.open(`/dashboard/logs?since=${since}`);
     await page.getByRole('button', { name: label }).waitFor();
-    await page.close();
+    await scene.leave(page);
   });
 });
 
@@ -249,7 +256,7 @@ describe('the address', () => {
     expect(await page.getByRole('link', { name: '404', exact: true }).getAttribute('href')).toBe('/dashboard/logs?status=404');
     await page.getByRole('button', { name: '404 by model' }).click();
     await expect.poll(() => page.locator('.under td:first-child').allTextContents()).toEqual(['(none)']);
-    await page.close();
+    await scene.leave(page);
   });
 
   test('of a click with Alt in a facet is one step', async () => {
@@ -259,7 +266,7 @@ describe('the address', () => {
     await page.goBack();
     await page.waitForURL(/logs$/);
     await expect.poll(() => page.locator('.log-table tbody tr').count()).toBe(4);
-    await page.close();
+    await scene.leave(page);
   });
 
   test('may hold the name of what every object has', async () => {
@@ -270,7 +277,7 @@ describe('the address', () => {
     await page.locator('.search input').fill('constructor:"x"');
     await page.keyboard.press('Enter');
     await page.getByText('There is no filter "constructor"').waitFor();
-    await page.close();
+    await scene.leave(page);
   });
 
   test.each([
@@ -292,7 +299,7 @@ describe('the address', () => {
     ['q=Hello', 2],
     ['since=7d', 4],
   ])('asks for %s', async (filter, rows) => {
-    list ??= await scene.open('/dashboard/config');
+    list ??= await scene.page();
     await list.goto(`${scene.gateway.url}/dashboard/logs?${filter}`);
     await list.locator('.log-table tbody tr').first().waitFor();
     expect(await list.locator('.log-table tbody tr').count()).toBe(rows);
@@ -309,7 +316,7 @@ describe('the address', () => {
     await expect.poll(() => page.locator('.log-table tbody tr').count()).toBe(1);
     await page.keyboard.press('Backspace');
     await page.waitForURL((url) => !url.searchParams.has('q'));
-    await page.close();
+    await scene.leave(page);
   });
 
   test('that nothing matches says what to do', async () => {
@@ -317,13 +324,13 @@ describe('the address', () => {
     await page.getByText('No request matches').waitFor();
     await page.getByRole('link', { name: 'clear the filters' }).click();
     await page.locator('.log-table tbody tr').first().waitFor();
-    await page.close();
+    await scene.leave(page);
   });
 
   test('that cannot be read says why', async () => {
     const page = await scene.open('/dashboard/logs?latency=soon');
     await page.getByText('is no bound for "latency"').waitFor();
-    await page.close();
+    await scene.leave(page);
     scene.complaints.splice(0);
   });
 });
@@ -346,7 +353,7 @@ describe('the page Config', () => {
     page = await scene.open('/dashboard/config');
   });
   afterAll(async () => {
-    await page.close();
+    await scene.leave(page);
   });
 
   test('has the file as it is written, searchable and without a secret, and what the change did', async () => {

@@ -301,13 +301,13 @@ describe('the live tail', () => {
 });
 
 test('a snippet in Python imports what it uses', () => {
-  const snippets = clientsOf({ base: 'http://localhost:4000/v1', model: 'auto', mark: 'a1b2c' }).filter(([, language]: string[]) => language === 'python');
+  const snippets = clientsOf({ base: 'http://localhost:4000/v1', model: 'auto', mark: 'a1b2c', mayReason: true }).filter(([, language]: string[]) => language === 'python');
   expect(snippets).toHaveLength(4);
   for (const [, , text] of snippets) expect(text).toMatch(/^import os\n/);
 });
 
 test('a snippet that is run once has the mark of its page, and a setting that stays has none', () => {
-  const marked = clientsOf({ base: 'http://localhost:4000/v1', model: 'auto', mark: 'a1b2c' }).filter(([, , text]: string[]) => text?.includes('a1b2c')).map(([name]: string[]) => name);
+  const marked = clientsOf({ base: 'http://localhost:4000/v1', model: 'auto', mark: 'a1b2c', mayReason: true }).filter(([, , text]: string[]) => text?.includes('a1b2c')).map(([name]: string[]) => name);
   expect(marked).toEqual(['curl', 'OpenAI Python', 'OpenAI Node', 'Anthropic Python', 'AI SDK', 'LangChain', 'LlamaIndex']);
 });
 

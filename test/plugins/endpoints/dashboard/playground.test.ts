@@ -1,5 +1,5 @@
 /** The playground by hand: what is sent, when, and what is kept. */
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest';
 import { stage } from './browser.ts';
 import type { Stage } from './browser.ts';
@@ -14,15 +14,17 @@ beforeAll(async () => {
 afterAll(async () => {
   await scene.close();
 });
+const noteSent = (request: Request): void => {
+  if (request.url().endsWith('/v1/chat/completions')) sent.push({ body: request.postDataJSON(), headers: request.headers() });
+};
 beforeEach(async () => {
-  sent.length = 0;
   page = await scene.open('/dashboard/playground');
-  page.on('request', (request) => {
-    if (request.url().endsWith('/v1/chat/completions')) sent.push({ body: request.postDataJSON(), headers: request.headers() });
-  });
+  sent.length = 0;
+  page.on('request', noteSent);
 });
 afterEach(async () => {
-  await page.close();
+  page.off('request', noteSent);
+  await scene.leave(page);
 });
 
 const prompt = () => page.getByLabel('User', { exact: true });

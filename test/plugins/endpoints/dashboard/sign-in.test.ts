@@ -47,3 +47,24 @@ test('who could not be signed out is told so, and can try again', async () => {
   await page.getByLabel('Admin key').waitFor();
   expect(page.url()).toMatch(/\/dashboard\/login$/);
 });
+
+test('the playground says that the session has ended, and not that a key is missing', async () => {
+  await signIn(`${scene.gateway.url}/dashboard/playground`);
+  await page.getByLabel('User', { exact: true }).fill('Hello');
+  // the other parts of the page ask for the API too, and the first that learns of the end leaves the page
+  await page.route('**/api/**', () => {});
+  await page.context().clearCookies();
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('Your session has ended.').waitFor();
+  expect(await page.getByText('Write one under').count()).toBe(0);
+  await page.unrouteAll();
+  await page.getByRole('link', { name: 'Sign in again' }).click();
+  await page.getByLabel('Admin key').fill(adminKey);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/dashboard\/playground$/);
+  await page.getByLabel('User', { exact: true }).fill('Hello');
+  await page.getByText('Key of the gateway', { exact: true }).click();
+  await page.getByLabel('Key', { exact: true }).fill('a-wrong-key');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('Write one under “Key of the gateway”.').waitFor();
+});

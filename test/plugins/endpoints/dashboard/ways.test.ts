@@ -40,11 +40,11 @@ describe('the time of a page', () => {
       await page.keyboard.press(key);
       await page.waitForURL(new RegExp(`/dashboard/?${path}\\?${time}$`));
     }
-    await page.close();
+    await scene.leave(page);
   });
 
   test('that a request leads to is one in which it was', async () => {
-    const page = await scene.open('/dashboard/config');
+    const page = await scene.page();
     const createdAt = new Date(Date.now() - 3 * 86_400_000).toISOString();
     await answering(page, `request/${id}`, (answer) => ({ ...answer, record: { ...answer.record, createdAt } }));
     await page.goto(`${scene.gateway.url}/dashboard/logs/${id}?tab=facts`);
@@ -52,7 +52,7 @@ describe('the time of a page', () => {
     await row.waitFor();
     expect(await row.getByRole('link', { name: 'Filter' }).getAttribute('href')).toBe('/dashboard/logs?since=7d&meta.team=search');
     expect(await row.getByRole('link', { name: 'Breakdown' }).getAttribute('href')).toBe('/dashboard/breakdown?since=7d&by=meta.team');
-    await page.close();
+    await scene.leave(page);
   });
 });
 
@@ -74,7 +74,7 @@ describe('a request that was opened as a page', () => {
     for (let step = 0; step < 3; step++) await page.goBack();
     await page.waitForURL((url) => !url.searchParams.has('log') && url.pathname === '/dashboard/logs');
     await expect.poll(() => page.evaluate('scrollY')).toBe(place);
-    await page.close();
+    await scene.leave(page);
   });
 });
 
@@ -88,40 +88,41 @@ test('one that was not scrolled is at its top again', async () => {
   await expect.poll(() => page.evaluate('scrollY')).toBe(0);
   await page.goForward();
   await expect.poll(() => page.evaluate<number>('scrollY')).toBeGreaterThan(300);
-  await page.close();
+  await scene.leave(page);
 });
 
 test('a breakdown asks for the rows that are large in its measure', async () => {
-  const page = await scene.open('/dashboard/config');
+  const page = await scene.page();
   for (const [metric, rank] of [['cost', 'cost'], ['cost-per-request', 'cost'], ['tokens-out', 'tokens'], ['errors', 'errors'], ['latency-p95', 'requests']]) {
     const [asked] = await Promise.all([page.waitForRequest(/views\/breakdown/), page.goto(`${scene.gateway.url}/dashboard/breakdown?metric=${metric}`)]);
     expect(new URL(asked.url()).searchParams.get('rank')).toBe(rank);
   }
-  await page.close();
+  await scene.leave(page);
 });
 
 describe('of more values than are listed', () => {
   test('Spend says that it lists those that spend most', async () => {
-    const page = await scene.open('/dashboard/config');
+    const page = await scene.page();
     await answering(page, 'spend', (answer) => ({ ...answer, rows: Array.from({ length: 200 }, (_, at) => ({ ...answer.rows[0], value: `team-${at}` })) }));
     await page.goto(`${scene.gateway.url}/dashboard/spend?by=meta.team`);
     await page.getByText('The 200 that spend most.').waitFor();
-    await page.close();
+    await scene.leave(page);
   });
 
   test('the foot of a breakdown does not say that they are all', async () => {
-    const page = await scene.open('/dashboard/config');
+    const page = await scene.page();
     await answering(page, 'breakdown', (answer) => ({ ...answer, rows: Array.from({ length: 1000 }, (_, at) => ({ ...answer.rows[0], value: `team-${at}` })) }));
     await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=meta.team&metric=requests`);
     await page.locator('table.breakdown tfoot th').getByText('20 of 1,000 or more', { exact: true }).waitFor();
-    await page.close();
+    await scene.leave(page);
   });
 });
 
 test('a drag over the days of Spend, which has no range, does nothing', async () => {
   const page = await scene.open('/dashboard/spend');
   const faults: string[] = [];
-  page.on('pageerror', ({ message }) => void faults.push(message));
+  const noteFault = ({ message }: Error): void => void faults.push(message);
+  page.on('pageerror', noteFault);
   const days = page.getByRole('img', { name: /^Spending by day/ });
   await days.hover({ position: { x: 200, y: 40 } });
   await page.locator('.tooltip').waitFor();
@@ -131,25 +132,26 @@ test('a drag over the days of Spend, which has no range, does nothing', async ()
   await page.mouse.up();
   await page.locator('.tooltip').waitFor({ state: 'detached' });
   expect(faults).toEqual([]);
-  await page.close();
+  page.off('pageerror', noteFault);
+  await scene.leave(page);
 });
 
 test('the words of a chart are of its range alone', async () => {
-  const page = await scene.open('/dashboard/config');
+  const page = await scene.page();
   await answering(page, 'overview', (answer) => ({ ...answer, begin: null, points: [{ ...answer.points[0], at: answer.points[0].at - 20 * 60_000, requests: 1000 }, ...answer.points] }));
   await page.goto(`${scene.gateway.url}/dashboard?since=15m`);
   await page.getByRole('img', { name: `Requests over time. ${many} requests, 0 of them errors.` }).waitFor();
-  await page.close();
+  await scene.leave(page);
 });
 
 test('an answer that did not come is asked for again, as is said', async () => {
-  const page = await scene.open('/dashboard/config');
+  const page = await scene.page();
   await page.route('**/api/views/logs*', (route) => route.abort());
   await page.goto(`${scene.gateway.url}/dashboard/logs?from=2026-01-01&to=2126-01-01`);
   await page.getByText('This page tries again by itself').waitFor();
   await page.unrouteAll();
   await page.locator('.log-table tbody tr').first().waitFor();
-  await page.close();
+  await scene.leave(page);
 });
 
 test('a page that is opened while the gateway is away says so, and comes by itself', async () => {
@@ -166,12 +168,12 @@ test('a page that is opened while the gateway is away says so, and comes by itse
 
 describe('counts beside the log', () => {
   const shown = async (change: (answer: any) => object, query = ''): Promise<string[]> => {
-    const page = await scene.open('/dashboard/config');
+    const page = await scene.page();
     await answering(page, 'logs', change);
     await page.goto(`${scene.gateway.url}/dashboard/logs${query}`);
     await page.locator('.facet').first().waitFor();
     const words = await page.locator('.facets > p').allTextContents();
-    await page.close();
+    await scene.leave(page);
     return words;
   };
   const counted = (status: number, requests: number) => (answer: any): object => ({ ...answer, facets: { ...answer.facets, status: [{ value: '200', count: status }] }, total: { ...answer.total, requests } });
@@ -193,7 +195,7 @@ describe('counts beside the log', () => {
     await page.reload();
     await facet.getByText('(empty)').waitFor();
     expect(await facet.getByRole('link').count()).toBe(0);
-    await page.close();
+    await scene.leave(page);
   });
 });
 
@@ -202,24 +204,24 @@ describe('where nothing matches', () => {
     const page = await scene.open(`/dashboard/logs?model=nobody${time}`);
     await page.getByText('No request matches').waitFor();
     expect(await page.locator('.notice').getByRole('link').allTextContents()).toEqual([...(offered === null ? [] : [offered]), 'clear the filters']);
-    await page.close();
+    await scene.leave(page);
   });
 
   test('nothing is said to be added up', async () => {
-    const page = await scene.open('/dashboard/config');
+    const page = await scene.page();
     await answering(page, 'logs', (answer) => ({ ...answer, data: [], total: null, points: [], more: true }));
     await page.goto(`${scene.gateway.url}/dashboard/logs?model=nobody`);
     await page.getByText('No request matches').waitFor();
     expect(await page.getByText('Adding up').count()).toBe(0);
-    await page.close();
+    await scene.leave(page);
   });
 
   test('but more is to be looked through, that is not said', async () => {
-    const page = await scene.open('/dashboard/config');
+    const page = await scene.page();
     await answering(page, 'logs', (answer) => ({ ...answer, data: [], next: id }));
     await page.goto(`${scene.gateway.url}/dashboard/logs?q=rare`);
     await page.getByRole('link', { name: 'Older' }).waitFor();
     expect(await page.getByText('No request matches').count()).toBe(0);
-    await page.close();
+    await scene.leave(page);
   });
 });
