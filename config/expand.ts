@@ -29,7 +29,7 @@ export interface Expansion {
 const reference = /\$\$|\$\{([^}]*)(\}?)/g;
 const variable = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
 const hasReference = /\$\$|\$\{/;
-/** What other programs expand, and this file does not: it would be a key of the gateway as it stands. */
+/** `$NAME` without braces. Other programs expand it, and the gateway does not: the text itself would become the value. */
 const bare = /^\$[A-Z_][A-Z0-9_]*$/;
 
 /**

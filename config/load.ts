@@ -44,20 +44,17 @@ export interface LoadOptions extends PluginLoader {
   readonly bound?: string;
 }
 
+/** What is known of a config whether it has faults or not. */
+interface Looked {
+  readonly named: readonly NamedPlugin[];
+  /** Absolute paths of all files that were looked for, also those that do not exist: the config, its includes and their globs, `.env` files, certificates and `${file:...}` references. */
+  readonly files: readonly string[];
+  /** The config and its includes: the absolute path of each, and the one that problems show. */
+  readonly sources: readonly Pick<Source, 'file' | 'shown'>[];
+}
+
 /** The configuration with its plugins and warnings, or the problems for which it is refused. */
-export type Loaded =
-  | {
-      readonly ok: true;
-      readonly config: Config;
-      readonly plugins: readonly LoadedPlugin[];
-      readonly named: readonly NamedPlugin[];
-      readonly warnings: readonly Problem[];
-      /** Absolute paths of all files that were looked for, also those that do not exist: the config, its includes and their globs, `.env` files, certificates and `${file:...}` references. */
-      readonly files: readonly string[];
-      /** The config and its includes: the absolute path of each, and the one that problems show. */
-      readonly sources: readonly Pick<Source, 'file' | 'shown'>[];
-    }
-  | { readonly ok: false; readonly problems: readonly Problem[]; readonly files: readonly string[]; readonly sources: readonly Pick<Source, 'file' | 'shown'>[]; readonly named: readonly NamedPlugin[] };
+export type Loaded = Looked & ({ readonly ok: true; readonly config: Config; readonly plugins: readonly LoadedPlugin[]; readonly warnings: readonly Problem[] } | { readonly ok: false; readonly problems: readonly Problem[] });
 
 /**
  * Reads, checks and resolves a config file. Faults are returned, not thrown.
@@ -79,27 +76,24 @@ export async function loadConfig(file: string, options: LoadOptions): Promise<Lo
 
   // an unreadable file may define what the other files refer to, so nobody can say yet which references are wrong
   const config = readingsOf(main).every(({ isComplete }) => isComplete) ? resolveConfig(main, { plugins, known, overrides: options.overrides ?? {}, bound: options.bound ?? null, home, files }, findings) : null;
-  if (config === null || findings.problems.length > 0) return { ok: false, problems: findings.problems.toSorted(byPlace), files, sources, named: plugins.named };
-  return { ok: true, config, plugins: deepFreezeOptions(plugins.loaded), named: plugins.named, warnings: findings.warnings.toSorted(byPlace), files, sources };
+  const looked: Looked = { named: plugins.named, files, sources };
+  if (config === null || findings.problems.length > 0) return { ...looked, ok: false, problems: findings.problems.toSorted(byPlace) };
+  return { ...looked, ok: true, config, plugins: deepFreezeOptions(plugins.loaded), warnings: findings.warnings.toSorted(byPlace) };
 }
 
-interface Parts {
+interface Parts extends Omit<ServerFacts, 'isGuarded'> {
   readonly plugins: PluginSet;
   readonly known: KnownDialects;
-  readonly overrides: ServerFacts['overrides'];
-  readonly bound: ServerFacts['bound'];
-  readonly home: ServerFacts['home'];
-  readonly files: ServerFacts['files'];
 }
 
 /** Null where there are faults; all of them are reported to `findings`. */
-function resolveConfig(main: Reading, { plugins, known, overrides, bound, home, files }: Parts, findings: Findings): Config | null {
+function resolveConfig(main: Reading, { plugins, known, ...given }: Parts, findings: Findings): Config | null {
   const blocks = mergeReadings(main, findings);
   const declared = new Map(Array.from(blocks.providers, ([id, { value }]) => [id, value.dialect ?? id]));
   const offer = offerOf(blocks.models, { providers: declared, main });
   const names = resolveNames({ ...offer, policies: blocks.policies }, findings);
   const isSound = (...path: string[]): boolean => findings.isSound({ source: main.source, path });
-  const server = isSound('server') ? resolveServer(main, { overrides, bound, home, files, isGuarded: isGuarded(main, blocks, plugins) }, findings) : null;
+  const server = isSound('server') ? resolveServer(main, { ...given, isGuarded: isGuarded(main, blocks, plugins) }, findings) : null;
   const providers = resolveProviders(blocks.providers, known, findings);
   const models = resolveModels(offer.models, { providers: declared, known, main, deployments: deploymentsOf(blocks.providers, offer.models, findings) }, findings);
   const fallback = isSound('routing', 'default') ? (main.value['routing'] as { default?: DefaultPolicyBlock }).default : undefined;

@@ -78,6 +78,9 @@ function isInList(line: string, above: readonly string[]): boolean {
   return start < 1 || isItem(lines[start - 1] ?? '');
 }
 
+/** How far the name of a setting may be above a line of its value. */
+export const mostAbove = 20;
+
 /** A line of the file without secrets, also where the name of the secret stands on a line before: a list, a text of several lines. */
 export function maskPart(line: string, above: readonly string[]): string {
   const name = settingAbove(line, above);

@@ -1,4 +1,5 @@
 /** Merges the entries of all files by id. Where two files have the same id, the including file wins over the included one; a model is laid over the included one. */
+import { fieldsOf, listOf } from '../core/wire/fields.ts';
 import type { KeyBlock } from '../schemas/keys.ts';
 import type { ModelBlock } from '../schemas/models.ts';
 import type { ProviderBlock } from '../schemas/providers.ts';
@@ -64,13 +65,11 @@ interface Kind {
   written(file: Record<string, unknown>): Written[];
 }
 
-const record = (value: unknown): Record<string, unknown> => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {});
-
-const fromMap = (value: unknown, path: Path): Written[] => Object.entries(record(value)).map(([id, item]) => ({ id, value: item, path: [...path, id] }));
+const fromMap = (value: unknown, path: Path): Written[] => Object.entries(fieldsOf(value)).map(([id, item]) => ({ id, value: item, path: [...path, id] }));
 
 const fromList = (value: unknown, idKey: string, block: string): Written[] =>
-  (Array.isArray(value) ? (value as unknown[]) : []).flatMap((item, index) => {
-    const id = record(item)[idKey];
+  listOf(value).flatMap((item, index) => {
+    const id = fieldsOf(item)[idKey];
     return typeof id === 'string' ? [{ id, value: item, path: [block, index] }] : [];
   });
 
@@ -78,7 +77,7 @@ const kinds: Readonly<Record<keyof Blocks, Kind>> = {
   providers: { word: 'provider', idAt: [], written: (file) => fromMap(file['providers'], ['providers']) },
   keys: { word: 'key', idAt: ['name'], written: (file) => fromList(file['keys'], 'name', 'keys') },
   models: { word: 'model', idAt: ['id'], written: (file) => fromList(file['models'], 'id', 'models') },
-  policies: { word: 'policy', idAt: [], written: (file) => fromMap(record(file['routing'])['models'], ['routing', 'models']) },
+  policies: { word: 'policy', idAt: [], written: (file) => fromMap(fieldsOf(file['routing'])['models'], ['routing', 'models']) },
 };
 
 function mergeKind(reading: Reading, kind: Kind, findings: Findings): Map<string, Entry<unknown>> {

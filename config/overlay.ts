@@ -3,12 +3,11 @@
  * mappings are laid over those of the same provider, and the others stay; `providers: { replace: [...] }` is the whole list.
  */
 import type { MappingBlock, ModelBlock } from '../schemas/models.ts';
+import type { Fields } from '../core/wire/fields.ts';
 import type { Path } from './source.ts';
 
 /** A model whose mappings are one list. */
 export type WholeModel = Omit<ModelBlock, 'providers'> & { readonly providers: readonly MappingBlock[] };
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** The mappings that an entry has, each with its path inside the entry. */
 export function mappingsIn({ providers = [] }: ModelBlock): readonly (readonly [MappingBlock, Path])[] {
@@ -24,19 +23,12 @@ const opened: ReadonlySet<string> = new Set(['architecture', 'top_provider']);
  * @param written the entry as the file has it, so without defaults
  */
 export function laidOver(base: ModelBlock, own: ModelBlock, written: Fields): ModelBlock {
-  const fields = Object.keys(written).filter((name) => name !== 'providers').map((name) => [name, fieldOf(name, { base, own, written })]);
+  const under: Fields = base;
+  const over: Fields = own;
+  const fieldOf = (name: string): unknown => (opened.has(name) ? only(under[name] as Fields, over[name] as Fields, written[name] as Fields) : over[name]);
+  const fields = Object.keys(written).filter((name) => name !== 'providers').map((name) => [name, fieldOf(name)]);
   const merged = { ...base, ...Object.fromEntries(fields) } as ModelBlock;
   return { ...merged, providers: mergedMappings(base, own, written) };
-}
-
-interface Layers {
-  readonly base: Fields;
-  readonly own: Fields;
-  readonly written: Fields;
-}
-
-function fieldOf(name: string, { base, own, written }: Layers): unknown {
-  return opened.has(name) ? only(base[name] as Fields, own[name] as Fields, written[name] as Fields) : own[name];
 }
 
 /** The fields of `base`, with those of `own` that are written. */

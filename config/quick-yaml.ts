@@ -3,6 +3,7 @@
  * which keeps the places of values. That one reads every other text, and this text too where a place is asked for.
  */
 import { CORE_SCHEMA, load } from 'js-yaml';
+import { isFields } from '../core/wire/fields.ts';
 
 /** References, aliases, tags and directives; and what the two readers take differently. */
 const unusual = /\$[{$]|^[^#\n]*\$\w|(?:^|[\s[{,])[&*!?:]|^%|^ +---|^ *\t|\r|<<|__proto__|(?<!: )(?:null|~)\s*[:,}]|\d[eE][+-]?\d{3}/im;
@@ -12,7 +13,7 @@ export function readQuickYaml(text: string): Record<string, unknown> | null {
   if (unusual.test(text)) return null;
   try {
     const value = load(text, { schema: CORE_SCHEMA });
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+    return isFields(value) ? value : null;
   } catch {
     return null;
   }

@@ -1,10 +1,11 @@
 /** Reads the config file and its includes: parses them and expands their references. It does not check them against the schema. */
-import { globSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { globSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { isMap, isScalar, visit } from 'yaml';
 import type { Expansion } from './expand.ts';
 import { expand } from './expand.ts';
 import { packageFolder } from '../core/version.ts';
+import { fieldsOf, listOf } from '../core/wire/fields.ts';
 import { readQuickYaml } from './quick-yaml.ts';
 import type { Findings } from './problems.ts';
 import type { Source } from './source.ts';
@@ -85,7 +86,8 @@ function readText(file: string): FileText {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)), fault: null, hint: null };
   } catch (thrown) {
     const { code = '' } = thrown as NodeJS.ErrnoException;
-    const [fault, hint = null] = unreadable[code] ?? [`cannot be read (${code})`];
+    const isLink = code === 'ENOENT' && lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    const [fault, hint = null] = unreadable[isLink ? 'link' : code] ?? [`cannot be read (${code})`];
     return { text: null, fault, hint };
   }
 }
@@ -93,6 +95,7 @@ function readText(file: string): FileText {
 /** The messages by error code: what is wrong, and what to do. */
 const unreadable: Readonly<Record<string, readonly [fault: string, hint?: string]>> = {
   ENOENT: ['no such file', 'create it, or name another with --config'],
+  link: ['is a link to a file that does not exist', 'create that file, or remove the link'],
   EISDIR: ['is a folder, not a file', 'name a file with --config'],
   EACCES: ['cannot be read (permission denied)', 'let the user of the gateway read it'],
   ERR_ENCODING_INVALID_ENCODED_DATA: ['is not UTF-8 text'],
@@ -178,29 +181,36 @@ const mainBlocks = ['server', 'plugins', 'limits', 'redis', 'alerts'] as const;
 function refuseMainBlocks(source: Source, value: Record<string, unknown>, findings: Findings): void {
   const refuse = (...path: string[]): void => findings.error({ source, path, at: 'key' }, 'does not belong into an included file', 'move it to the main config file');
   for (const block of mainBlocks) if (value[block] !== undefined) refuse(block);
-  const { routing } = value;
-  if (typeof routing === 'object' && routing !== null && 'default' in routing) refuse('routing', 'default');
+  if ('default' in fieldsOf(value['routing'])) refuse('routing', 'default');
 }
 
 /** Files that come with the gateway are named like this, wherever it is installed. */
 const ofPackage = 'model-gateway/';
 
 function includedFiles(source: Source, { include }: Record<string, unknown>, { findings, files }: ReadContext): string[] {
-  if (!Array.isArray(include)) return [];
   const folder = dirname(source.file);
-  return (include as unknown[]).flatMap((pattern, index) => {
+  return listOf(include).flatMap((pattern, index) => {
     if (typeof pattern !== 'string' || pattern === '') return [];
     const place = { source, path: ['include', index] };
     const isGlob = /[*?[{]/.test(pattern);
     const shipped = pattern.startsWith(ofPackage) ? pattern.slice(ofPackage.length) : null;
     const from = shipped === null ? folder : packageFolder;
-    const matches = globSync(shipped ?? pattern, { cwd: from }).map((match) => resolve(from, match)).filter((match) => !isGlob || statSync(match).isFile()).toSorted();
+    const matches = globSync(shipped ?? pattern, { cwd: from }).map((match) => resolve(from, match)).filter((match) => !isGlob || mayBeRead(match)).toSorted();
     // a file that comes later is a change too
     if (isGlob) files.push(resolve(from, shipped ?? pattern));
     // safety: a folder that was renamed or emptied would take its models from a running gateway
     if (matches.length === 0) findings.error(place, isGlob ? 'matches no file' : `no such file: ${pattern}`, `it is looked for in ${from}`);
     return matches;
   });
+}
+
+/** False for folders. A link to nothing stays: the fault is told when it is read. */
+function mayBeRead(file: string): boolean {
+  try {
+    return statSync(file).isFile();
+  } catch {
+    return true;
+  }
 }
 
 function realPath(file: string): string {

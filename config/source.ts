@@ -3,7 +3,7 @@ import type { Document, Node, Pair, YAMLMap } from 'yaml';
 import { LineCounter, isAlias, isMap, isNode, isScalar, isSeq, parseDocument, visit } from 'yaml';
 import type { Json, Range, Ranges } from './json.ts';
 import { createFinder, readJson } from './json.ts';
-import { maskPart } from './masks.ts';
+import { maskPart, mostAbove } from './masks.ts';
 
 /** The way from the root to a value: keys of maps and positions in lists, for example `['models', 0, 'id']`. */
 export type Path = readonly (string | number)[];
@@ -82,9 +82,6 @@ const longestLine = 4096;
 
 /** The text from `start` to `end`, or to the end of the line where that comes first. */
 const lineAt = (text: string, start: number, end: number): string => /^[^\r\n]*/.exec(text.slice(start, end))?.[0] ?? '';
-
-/** How far the setting may be above a line of its value. */
-const mostAbove = 20;
 
 /** The lines before this place of the text, the nearest first. */
 function linesAbove(text: string, start: number): string[] {

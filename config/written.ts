@@ -5,12 +5,13 @@ import type { Document, Node } from 'yaml';
 import { saysSecret } from '../core/secret.ts';
 import { tellWritten } from '../core/host/reloads/written.ts';
 import type { Finding, Written, WrittenText } from '../core/host/reloads/written.ts';
+import type { Range } from './json.ts';
 import type { Loaded } from './load.ts';
-import { isSecretName, maskPart } from './masks.ts';
+import { isSecretName, maskPart, mostAbove } from './masks.ts';
 import type { Problem } from './problems.ts';
 import { keyText } from './source.ts';
 
-/** The same; from now on the dashboard shows what was found in it, and where it is written. */
+/** Returns what was loaded; from now on the dashboard shows what was found in it, and where it is written. */
 export function told(loaded: Loaded): Loaded {
   tellWritten(writtenBy(loaded));
   return loaded;
@@ -38,11 +39,10 @@ async function textOf(file: string | undefined, secrets: readonly string[]): Pro
 }
 
 const stars = '****';
-/** As many lines as the text has. */
+/** Stars in the place of a text, in as many lines as the text has. */
 const starsFor = (text: string): string => stars + '\n'.repeat(text.split('\n').length - 1);
 /** A shorter text may be a part of any word. */
 const shortest = 6;
-const above = 20;
 
 /** A text of YAML or JSON without what is, or may be, a secret; each line stays at its place. @param secrets texts that are known to be secret */
 export function maskedText(text: string, secrets: readonly string[]): WrittenText {
@@ -53,11 +53,9 @@ export function maskedText(text: string, secrets: readonly string[]): WrittenTex
   for (const secret of secrets.filter(({ length }) => length >= shortest).sort((a, b) => b.length - a.length)) masked = masked.replaceAll(secret, starsFor(secret));
   const lines = masked.split('\n');
   // comments, and what has the shape of a secret under whatever name
-  const shown = lines.map((line, at) => maskPart(line, lines.slice(Math.max(0, at - above), at).toReversed()));
+  const shown = lines.map((line, at) => maskPart(line, lines.slice(Math.max(0, at - mostAbove), at).toReversed()));
   return { text: shown.join('\n').replaceAll(/\*{4,}/g, stars) };
 }
-
-type Range = readonly [start: number, end: number];
 
 /** Where the values of secret settings are, by their names and by those around them. */
 function secretRanges(document: Document): Range[] {
@@ -85,7 +83,7 @@ function secretRanges(document: Document): Range[] {
   return ranges;
 }
 
-/** What is secret inside a value; null: nothing. The names of headers are none. */
+/** What is secret inside a value; null: nothing. The names of headers are no secrets. */
 type Secrecy = 'values' | 'names too' | null;
 
 function secrecyOf(name: string, value: unknown): Secrecy {

@@ -1,5 +1,5 @@
 /** Makes the schema that editors read: the root schema, and in `plugins` the options that belong to each `use`. */
-import { gatewaySchema } from './gateway.ts';
+import { schemaWith } from './gateway.ts';
 import { pluginSchema, pluginsSchema, useSchema } from './plugins.ts';
 import { acceptReferences } from './references.ts';
 
@@ -28,18 +28,12 @@ export function compose(plugins: readonly Documented[], settings: readonly strin
   const known = sorted.map(({ name }) => name).filter((name) => new RegExp(ownPattern).test(name));
   const entries = [names, { title: 'path or npm package', ...ownPath(known) }, ...sorted.map(entry), ownEntry(known)];
   const items = { description: pluginSchema.description, oneOf: entries };
+  const root = schemaWith(settings);
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
-    ...gatewaySchema,
-    properties: { ...(acceptReferences({ ...gatewaySchema.properties, providers: withSettings(settings) }) as object), plugins: { ...pluginsSchema, items } },
+    ...root,
+    properties: { ...(acceptReferences(root.properties) as object), plugins: { ...pluginsSchema, items } },
   };
-}
-
-function withSettings(settings: readonly string[]): object {
-  const { providers } = gatewaySchema.properties;
-  const { properties } = providers.additionalProperties;
-  const more = settings.filter((name) => !(name in properties)).map((name) => [name, { type: 'string', minLength: 1, description: 'A setting of the dialect.' }] as const);
-  return { ...providers, additionalProperties: { ...providers.additionalProperties, properties: { ...properties, ...Object.fromEntries(more) } } };
 }
 
 const required = (plugin: Documented): readonly string[] => (plugin.schema as { required?: readonly string[] }).required ?? [];

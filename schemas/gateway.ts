@@ -36,3 +36,15 @@ export const gatewaySchema = {
     plugins: pluginsSchema,
   },
 } as const satisfies JSONSchema;
+
+/**
+ * The root schema, in which providers may also have the settings that dialects declare.
+ * @param settings the names of these settings
+ */
+export function schemaWith(settings: Iterable<string>) {
+  const { providers } = gatewaySchema.properties;
+  const provider = providers.additionalProperties;
+  const more = [...settings].filter((name) => !(name in provider.properties)).toSorted();
+  const properties = { ...provider.properties, ...Object.fromEntries(more.map((name) => [name, { type: 'string', minLength: 1, description: 'A setting of the dialect.' }])) };
+  return { ...gatewaySchema, properties: { ...gatewaySchema.properties, providers: { ...providers, additionalProperties: { ...provider, properties } } } };
+}

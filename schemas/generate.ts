@@ -1,6 +1,10 @@
 /**
- * `npm run generate`: writes `gateway.schema.json` for editors and `docs/configuration.md` for people, from the root schema and all plugins
- * under `plugins/`, the validators of both (`config/validate/compiled.js`), the config of containers from the shipped one (containers.ts), and the schemas of what endpoints take and answer (`plugins/endpoints/openapi/types.json`), from the types that they name.
+ * `npm run generate` writes
+ * - `gateway.schema.json` for editors and `docs/configuration.md` for people, from the root schema and all plugins under `plugins/`
+ * - the validators of the root schema and of the options of plugins (`config/validate/compiled.js`)
+ * - the config of containers, from the shipped one (containers.ts)
+ * - the schemas of what endpoints take and answer (`plugins/endpoints/openapi/types.json`), from the types that the endpoints name
+ *
  * `npm run generate -- catalogue`: brings `config/catalogue/*.yaml` up to date (catalogue/build.ts); `--refresh` fetches pi-ai's figures first.
  */
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +16,6 @@ import standaloneCode from 'ajv/dist/standalone/index.js';
 import { loadConfig } from '../config/load.ts';
 import { shippedPlugins as shippedNames } from '../config/shipped-plugins.ts';
 import { knownDialects } from '../config/resolve/providers.ts';
-import { rootSchema } from '../config/validate/validate.ts';
 import { editorKeywords, hashOf, meaning } from '../config/validate/validator.ts';
 import { startGateway } from '../core/host/gateway.ts';
 import { createPluginLoader } from '../core/host/loader.ts';
@@ -22,11 +25,12 @@ import type { Route } from '../core/http/routes.ts';
 import { compose } from './compose.ts';
 import type { Documented } from './compose.ts';
 import { containersText } from './containers.ts';
+import { schemaWith } from './gateway.ts';
 import { referenceText } from './reference.ts';
 
 const root = new URL('../', import.meta.url);
 const pluginsFolder = new URL('plugins/', root);
-/** The address of the generated file. */
+/** The address of the generated schema for editors. */
 export const schemaFile = new URL('gateway.schema.json', import.meta.url);
 /** The address of the generated schemas of what endpoints take and answer. */
 export const typesFile = new URL('endpoints/openapi/types.json', pluginsFolder);
@@ -38,7 +42,7 @@ export const referenceFile = new URL('docs/configuration.md', root);
 export const validatorsFile = new URL('config/validate/compiled.js', root);
 
 /** The address of the config of containers. */
-export const containersFile = new URL('deploy/chart/config/gateway.config.yaml', root);
+const containersFile = new URL('deploy/chart/config/gateway.config.yaml', root);
 
 /** Imports every `<stage>/<name>.ts` and `<stage>/<name>/index.ts` under `plugins/` and returns those whose default export is a plugin. */
 export async function shippedPlugins(): Promise<Documented[]> {
@@ -102,7 +106,7 @@ function modern(schema: unknown): unknown {
 export async function shippedSchemas(): Promise<object[]> {
   const loadPlugin = createPluginLoader(pluginsFolder);
   const plugins = await Promise.all(shippedNames.map((name) => loadPlugin(name, fileURLToPath(root))));
-  return [rootSchema(knownDialects(plugins, true).settings.keys()), ...plugins.map(({ schema = noOptions }) => schema)];
+  return [schemaWith(knownDialects(plugins, true).settings.keys()), ...plugins.map(({ schema = noOptions }) => schema)];
 }
 
 const validatorsHead = `// Written by npm run generate. Ajv's code for schemas, by the hash of each.
@@ -115,13 +119,18 @@ export function validatorsText(schemas: readonly object[]): string {
   const ajv = new Ajv({ ...meaning, allErrors: true, code: { source: true, esm: true, optimize: 2 }, messages: false });
   ajv.addVocabulary(editorKeywords);
   const byHash = new Map(schemas.map((schema) => [hashOf(schema), schema]));
-  const names = new Map([...byHash.keys()].toSorted().map((hash) => [hash, `of_${hash}`]));
   for (const [hash, schema] of byHash) ajv.addSchema(schema, hash);
-  const code = standaloneCode.default(ajv, Object.fromEntries([...names].map(([hash, name]) => [name, hash])));
-  const lines = code.replace('"use strict";', '').replaceAll(/^export const (of_\w+)/gm, 'const $1').replaceAll(/;(?=(?:const (?:of_|func|pattern|schema)|function validate)\w*)/g, ';\n').replaceAll(/\}(?=(?:const of_|function validate))/g, '}\n');
+  const code = standaloneCode.default(ajv, Object.fromEntries([...byHash.keys()].toSorted().map((hash) => [`of_${hash}`, hash])));
+  const compiled: string[] = [];
+  const statements = code.replace('"use strict";', '').replaceAll(/export const of_(\w+) = (validate\d+);/g, (_, hash, name) => {
+    compiled.push(`'${hash}': ${name}`);
+    return '\n';
+  }).replaceAll(/(?<=[;}])(?=(?:const (?:func|pattern|schema)|function validate)\w*)/g, '\n');
+  // cost: the compile cache keeps a function that stands in brackets, and V8 compiles the others at each start: 10 ms
+  const functions = statements.replaceAll(/^function (validate\d+)(.*)$/gm, 'const $1 = (function $1$2);');
   // cost: one character beyond Latin-1 doubles the memory of the whole text
-  const latin = lines.replaceAll(/[\u0100-\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
-  return `${validatorsHead}${latin}\nexport const compiled = { ${[...names].map(([hash, name]) => `'${hash}': ${name}`).join(', ')} };\n`;
+  const latin = functions.replaceAll(/[\u0100-\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return `${validatorsHead}${latin}\nexport const compiled = { ${compiled.join(', ')} };\n`;
 }
 
 async function writeAll(): Promise<void> {

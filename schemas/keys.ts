@@ -7,7 +7,7 @@ const expires = { type: 'string', minLength: 1, description: 'From this date or 
 const hashPattern = '^sha256:[0-9a-f]{64}$';
 
 /** One entry of `keys`. */
-export const keySchema = {
+const keySchema = {
   type: 'object',
   description: 'The key of one caller.',
   additionalProperties: false,

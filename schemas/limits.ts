@@ -1,5 +1,6 @@
 /** The `limits` block: how much callers may ask for in a minute, at one time, and for how many dollars. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { decimal } from './pricing.ts';
 
 const budget = {
   type: 'object',
@@ -7,7 +8,7 @@ const budget = {
   additionalProperties: false,
   required: ['dollars', 'per'],
   properties: {
-    dollars: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?$', description: 'Dollars, a decimal in quotes, for example "20".' },
+    dollars: { type: 'string', pattern: decimal, description: 'Dollars, a decimal in quotes, for example "20".' },
     per: { type: 'string', enum: ['day', 'week', 'month', 'total'], description: 'The period, by UTC: a day, a week from Monday on, a month, or all time.' },
     unknown: { type: 'string', enum: ['admit', 'refuse'], default: 'admit', description: 'What becomes of a request whose price nobody knows: admit (it is served and not charged) or refuse (402).' },
   },
@@ -28,8 +29,11 @@ export const keyLimitsSchema = {
   properties: amounts,
 } as const satisfies JSONSchema;
 
+/** What requests have in common that are counted together: `by` of a limit and of an alert. */
+export const countedBy = '^(?:all|key|model|provider|meta\\.[a-z0-9._-]+)$';
+
 /** One entry of `limits`. */
-export const limitSchema = {
+const limitSchema = {
   type: 'object',
   description: 'One limit, for example { by: key, requests_per_minute: 600 }.',
   additionalProperties: false,
@@ -37,7 +41,7 @@ export const limitSchema = {
   properties: {
     by: {
       type: 'string',
-      pattern: '^(?:all|key|model|provider|meta\\.[a-z0-9-]+)$',
+      pattern: countedBy,
       description: 'What is counted, each value by itself: key, model, provider, a metadata value such as meta.tenant-id, or all requests (all).',
     },
     match: { type: 'string', minLength: 1, description: 'Only values like this; * stands for any text, for example "free-*".' },

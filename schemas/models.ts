@@ -3,7 +3,8 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { pricingSchema } from './pricing.ts';
 
 const words = { type: 'array', items: { type: 'string', minLength: 1 } } as const satisfies JSONSchema;
-const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
+/** The efforts that a caller may ask for. */
+export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
 
 const reasoningSchema = {
   type: ['boolean', 'object'],

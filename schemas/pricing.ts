@@ -1,7 +1,8 @@
 /** The prices of a model, or of one mapping of the model to a provider. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 
-const decimal = '^[0-9]+(\\.[0-9]+)?$';
+/** Dollars as text: a decimal without sign and exponent. */
+export const decimal = '^[0-9]+(\\.[0-9]+)?$';
 
 /** Prices of tokens that a tier may replace. */
 const ofTokens = {

@@ -14,7 +14,6 @@ interface Schema {
   readonly items?: Schema;
   readonly additionalProperties?: boolean | Schema;
   readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
   readonly minimum?: number;
   readonly exclusiveMinimum?: number;
   readonly maximum?: number;
@@ -54,7 +53,7 @@ function section(heading: string, text: string, rows: readonly string[]): string
 
 /** A row for each key below a value; what is inside an entry of a list or of a table by name comes after it. */
 function rowsOf(schema: Schema, path: string): string[] {
-  const variants = [schema, ...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
+  const variants = [schema, ...(schema.anyOf ?? [])];
   return variants.flatMap(({ properties = {}, required = [], items, additionalProperties: others }) => [
     ...Object.entries(properties).flatMap(([name, below]) => [rowOf(path + name, below, required.includes(name)), ...rowsOf(below, `${path}${name}.`)]),
     ...(items === undefined ? [] : rowsOf(items, path === '' ? '' : `${path.slice(0, -1)}[].`)),
@@ -67,10 +66,9 @@ const rowOf = (path: string, schema: Schema, isRequired: boolean): string => `| 
 const absent = ({ default: value }: Schema): string => (value === undefined || (typeof value === 'object' && JSON.stringify(value) === '{}') ? '' : `\`${JSON.stringify(value)}\``);
 
 function kindOf(schema: Schema): string {
-  const { enum: words, const: only, anyOf = [], oneOf = [], type, items } = schema;
+  const { enum: words, const: only, anyOf: variants = [], type, items } = schema;
   if (words !== undefined) return words.map((word) => `\`${String(word)}\``).join(', ');
   if (only !== undefined) return `\`${JSON.stringify(only)}\``;
-  const variants = [...anyOf, ...oneOf];
   if (variants.length > 0) return [...new Set(variants.map(kindOf))].filter((kind) => kind !== '').join(' or ');
   return [type ?? []].flat().map((word) => (word === 'array' && items !== undefined ? `list of ${kindOf(items) || 'values'}` : (kinds[word] ?? word))).join(' or ') + rangeOf(schema);
 }

@@ -1,5 +1,6 @@
 /** The `routing` block: which candidates are tried, in what order, how many, and for how long. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { efforts } from './models.ts';
 import { longestMs } from './server.ts';
 
 const strategy = {
@@ -22,7 +23,7 @@ const most = { ...milliseconds, description: 'Limit of a pause, and of the wait 
 const retry = { type: 'object', description: 'Tries again of the same target.', additionalProperties: false } as const satisfies JSONSchema;
 
 const sticky = {
-  anyOf: [{ type: 'string', pattern: '^(?:conversation|meta\\.[a-z0-9-]+)$' }, { const: false }],
+  anyOf: [{ type: 'string', pattern: '^(?:conversation|meta\\.[a-z0-9._-]+)$' }, { const: false }],
   description: 'Requests with the same value go to the same target while it stands: a metadata value, for example meta.session-id, or `conversation` for the first messages. false: none.',
 } as const satisfies JSONSchema;
 const hedge = { anyOf: [milliseconds, { const: false }], description: 'Milliseconds after which the next target is asked too, where the first has not begun to answer, for example 800. Off without it. Both may cost.' } as const satisfies JSONSchema;
@@ -60,11 +61,11 @@ const when = {
     stream: { type: 'boolean', description: 'Whether the request asks for a stream.' },
     tools: { type: 'boolean', description: 'Whether the request has tools.' },
     images: { type: 'boolean', description: 'Whether the request has images.' },
-    reasoning: { anyOf: [{ type: 'boolean' }, { type: 'string', enum: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] }], description: 'Whether the caller asks for reasoning, or the effort that it asks for, for example high.' },
+    reasoning: { anyOf: [{ type: 'boolean' }, { type: 'string', enum: efforts }], description: 'Whether the caller asks for reasoning, or the effort that it asks for, for example high.' },
     prompt_tokens: { ...amount, description: 'Estimated tokens of the prompt, for example ">100000".' },
     max_tokens: { ...amount, description: 'The limit that the caller sets for the answer, for example "<500".' },
   },
-  patternProperties: { '^meta\\.[a-z0-9-]+$': { ...glob, description: 'A metadata value; * stands for any text, for example "gold*".' } },
+  patternProperties: { '^meta\\.[a-z0-9._-]+$': { ...glob, description: 'A metadata value; * stands for any text, for example "gold*".' } },
 } as const satisfies JSONSchema;
 
 const rules = {
@@ -76,7 +77,7 @@ const rules = {
 const timeouts = { type: 'object', description: 'Time limits of a request, in milliseconds.', additionalProperties: false } as const satisfies JSONSchema;
 
 /** `routing.default`. */
-export const defaultPolicySchema = {
+const defaultPolicySchema = {
   type: 'object',
   description: 'The policy of every model, except where `models` has another one.',
   additionalProperties: false,

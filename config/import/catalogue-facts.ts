@@ -1,7 +1,6 @@
 /** What the shipped catalogue knows of a model: its prices and abilities, as an entry of another file says them. */
 import type { Mapping, Model, ReasoningAbility } from '../../core/config.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
+import type { Fields } from '../../core/wire/fields.ts';
 
 export interface Known {
   readonly model: Model;
@@ -34,7 +33,7 @@ export class CatalogueFacts {
     return model === undefined ? null : { model, mapping: model.providers.find(({ providerId }) => providerId === vendor) ?? null };
   }
 
-  /** Ids of models and of providers that an own entry may meet where the catalogue is included. */
+  /** Whether a model of the catalogue has this id: where the catalogue is included, an entry with the same id is laid over that model. */
   isId(name: string): boolean {
     return this.#byName.get(name)?.id === name;
   }
@@ -81,5 +80,5 @@ function reasoningFacts({ efforts, max_tokens: budget, exposes, think_tags: tags
   return { ...said({ efforts, max_tokens: budget, think_tags: tags }), auto_effort: null, ...(exposes === 'text' ? {} : { exposes }) };
 }
 
-/** Of a model that nobody knows everything may be asked, and the provider decides. No automatic effort: it may be no reasoning model. */
+/** What is said of a model that nobody knows: everything may be asked, and the provider decides. No automatic effort, because it may be no reasoning model. */
 export const anything: Fields = { vision: true, tools: true, parallelToolCalls: true, reasoning: { auto_effort: null } };

@@ -4,12 +4,13 @@ import { resolve } from 'node:path';
 import type { Model } from '../../core/config.ts';
 import { Exit, UsageError } from '../../core/exit.ts';
 import type { Output } from '../../core/host/command.ts';
+import { counted } from '../../core/table.ts';
 import { shippedPlugins } from '../shipped-plugins.ts';
 import { readForeign } from './foreign.ts';
 import type { Foreign } from './foreign.ts';
 import { translate } from './litellm/translate.ts';
 import { translatePortkey } from './portkey.ts';
-import { draftText, noteLines, secretLines } from './write.ts';
+import { draftText, noteLines, secretLines, section } from './write.ts';
 
 export interface Asked extends Output {
   /** The gateway, its config file, and more of its files. */
@@ -32,11 +33,14 @@ export function importConfig({ words, out, catalogue, print, say }: Asked): void
   const text = draftText(draft, { of, command: `gateway import ${from}` }, shippedPlugins);
   if (out === null) print(text);
   else write(resolve(out), text);
-  const lines = [...(draft.secrets.size === 0 ? [] : ['Set these variables:', ...secretLines(draft).map((line) => `  ${line}`)]), ...(draft.notes.length === 0 ? [] : ['What did not come along, or is otherwise here:', ...noteLines(draft.notes).map((line) => `  ${line}`)])];
-  say(`${[`${counted(draft.models.size, 'model')} at ${counted(draft.providers.size, 'provider')}.`, ...lines, ...(out === null ? [] : [`${resolve(out)} is written. Next: gateway check --config ${out}`])].join('\n')}\n`);
+  const report = [
+    `${counted(draft.models.size, 'model')} at ${counted(draft.providers.size, 'provider')}.`,
+    ...section('Set these variables:', secretLines(draft)),
+    ...section('What did not come along, or is otherwise here:', noteLines(draft.notes)),
+    ...(out === null ? [] : [`${resolve(out)} is written. Next: gateway check --config ${out}`]),
+  ];
+  say(`${report.join('\n')}\n`);
 }
-
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 function read(file: string): Foreign {
   try {

@@ -1,5 +1,6 @@
 /** A config in the making: what a config file of another gateway becomes here, and what of it does not come along. */
-import type { Foreign, Path } from './foreign.ts';
+import type { Path } from '../source.ts';
+import type { Foreign } from './foreign.ts';
 
 /** An entry of the new file, with a remark that stands beside it. */
 export interface Item {
@@ -14,6 +15,12 @@ export interface Note {
   /** What stands there, without its value where that may be a secret. */
   readonly what: string;
   readonly todo: string;
+}
+
+/** A place in the other file, and the draft that is made of that file. */
+export interface Place {
+  readonly draft: Draft;
+  readonly path: Path;
 }
 
 export class Draft {

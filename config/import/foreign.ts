@@ -4,8 +4,7 @@ import type { Document, Node } from 'yaml';
 import { Exit } from '../../core/exit.ts';
 import { isFields, listOf } from '../../core/wire/fields.ts';
 import type { Fields } from '../../core/wire/fields.ts';
-
-export type Path = readonly (string | number)[];
+import type { Path } from '../source.ts';
 
 export interface Foreign {
   /** Its name, as the caller gave it. */

@@ -5,16 +5,19 @@
 import { basename, extname } from 'node:path';
 import type { Model } from '../../core/config.ts';
 import { CatalogueFacts } from './catalogue-facts.ts';
+import type { Place } from './draft.ts';
 import { Draft, variableOf } from './draft.ts';
 import { fieldsOf, listOf } from '../../core/wire/fields.ts';
 import { numberOf, textOf } from './foreign.ts';
 import type { Fields } from '../../core/wire/fields.ts';
-import type { Foreign, Path } from './foreign.ts';
+import type { Path } from '../source.ts';
+import type { Foreign } from './foreign.ts';
 import { providerFor, sharesOf } from './litellm/deployments.ts';
 import type { Deployment } from './litellm/deployments.ts';
 import { Given } from './litellm/given.ts';
 import { writeModels } from './litellm/models.ts';
 import { vendors } from './litellm/vendors.ts';
+import { guard } from './litellm/without-counterpart.ts';
 
 export interface FromPortkey {
   readonly source: Foreign;
@@ -38,7 +41,6 @@ const snake = (fields: Fields): Fields => Object.fromEntries(Object.entries(fiel
 const ofTargets = new Set(['name', 'weight', 'provider', 'virtual_key', 'api_key', 'override_params', 'custom_host', 'resource_name', 'azure_resource_name', 'deployment_id', 'azure_deployment_id', 'api_version', 'azure_api_version', 'openai_organization', 'aws_access_key_id', 'aws_secret_access_key', 'aws_session_token', 'aws_region', 'vertex_project_id', 'vertex_region', 'workers_ai_account_id', 'strategy', 'targets']);
 const ofConfigs = new Set([...ofTargets, 'retry', 'cache', 'request_timeout']);
 
-const guard = 'a plugin at `normalise` changes or refuses requests, one at `opened` changes answers (examples/redact.ts)';
 const advice: Readonly<Record<string, string>> = {
   input_guardrails: guard, output_guardrails: guard, before_request_hooks: guard, after_request_hooks: guard, default_input_guardrails: guard, default_output_guardrails: guard,
   forward_headers: 'headers of callers do not go to providers; `headers` of a provider are fixed',
@@ -105,10 +107,8 @@ function leave(reason: string, path: Path, draft: Draft): Target[] {
   return [];
 }
 
-interface Others {
-  readonly path: Path;
+interface Others extends Place {
   readonly known: ReadonlySet<string>;
-  readonly draft: Draft;
 }
 
 function noteOthers(fields: Fields, { path, known, draft }: Others): void {

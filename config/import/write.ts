@@ -28,15 +28,21 @@ export function draftText(draft: Draft, { of, command }: Origin, plugins: readon
 }
 
 function header(draft: Draft, { of, command }: Origin): string {
+  const sections = [
+    section('Set these variables, in the environment or in .env beside this file:', secretLines(draft)),
+    section(`What of ${draft.source.name} did not come along, or is otherwise here:`, noteLines(draft.notes)),
+  ];
   const lines = [
     `yaml-language-server: $schema=${packageFolder}/schemas/gateway.schema.json`,
     '',
     `Made from ${draft.source.name} of ${of} by \`${command}\`. What is wrong with it: gateway check --config FILE`,
-    ...(draft.secrets.size === 0 ? [] : ['', 'Set these variables, in the environment or in .env beside this file:', ...secretLines(draft).map((line) => `  ${line}`)]),
-    ...(draft.notes.length === 0 ? [] : ['', `What of ${draft.source.name} did not come along, or is otherwise here:`, ...noteLines(draft.notes).map((line) => `  ${line}`)]),
+    ...sections.filter(({ length }) => length > 0).flatMap((one) => ['', ...one]),
   ];
   return lines.map((line) => `# ${line}`.trimEnd()).join('\n');
 }
+
+/** A heading with the lines below it; nothing where there are none. */
+export const section = (heading: string, lines: readonly string[]): string[] => (lines.length === 0 ? [] : [heading, ...lines.map((line) => `  ${line}`)]);
 
 /** One line for each variable that must be set, without its value. */
 export const secretLines = ({ secrets, source }: Draft): string[] => [...secrets].map(([name, line]) => `${name}: its value is in line ${line} of ${source.name}`);

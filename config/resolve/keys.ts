@@ -6,7 +6,7 @@ import type { KeyBlock } from '../../schemas/keys.ts';
 import { sha256 } from '../fingerprint.ts';
 import type { Entries, Entry } from '../merge.ts';
 import { keyOf, placeOf } from '../merge.ts';
-import type { Findings } from '../problems.ts';
+import type { Findings, Place } from '../problems.ts';
 import { locate } from '../source.ts';
 import type { Path } from '../source.ts';
 import { resolveAmounts } from './limits.ts';
@@ -20,18 +20,18 @@ export function resolveKeys(entries: Entries<KeyBlock>, names: Iterable<string>,
   const known = [...names];
   const owners = new Map<string, string>();
   return [...entries.values()].filter(({ isSound }) => isSound).flatMap((entry) => {
-    const { name, key, hash, models, metadata: written, log_bodies: logBodies, cache, limits, disabled, reasoning_fields: reasoningFields = null } = entry.value;
+    const { name, key, hash, models, metadata: written, log_bodies: logBodies, cache, limits, expires, disabled, reasoning_fields: reasoningFields = null } = entry.value;
     if (key !== undefined && hash !== undefined) findings.error(keyOf(entry, 'hash'), 'has both `key` and `hash`', 'leave one of them out');
     if (key === undefined && hash === undefined) findings.error(placeOf(entry), 'needs `key` or `hash`', 'for example key: ${SEARCH_KEY}');
-    const expiresAt = momentAt(entry, ['expires'], findings);
-    const hashes = secretsOf(entry).map(({ path, digest, prefix, isBlank, isShort }): KeyHash => {
+    const ofEntry = momentAt(placeOf(entry, 'expires'), expires, findings);
+    const hashes = secretsOf(entry).map(({ path, digest, prefix, expires: own, isBlank, isShort }): KeyHash => {
       // safety: blanks around a key do not count, and without them an empty header would be this key
       if (isBlank) findings.error(placeOf(entry, ...path), 'must not be empty', 'take one that `gateway keys create` makes');
       else if (isShort) findings.warn(placeOf(entry, ...path), `is shorter than ${shortestKey} characters, so it can be guessed`, 'take one that `gateway keys create` makes');
       const owner = owners.get(digest);
       if (owner !== undefined) findings.error(placeOf(entry, ...path), `is also the key of "${owner}"`, 'give each entry a key of its own');
       owners.set(digest, name);
-      return { hash: digest, prefix, expiresAt: earliest(expiresAt, typeof path[1] === 'number' ? momentAt(entry, [path[0] as string, path[1], 'expires'], findings) : null) };
+      return { hash: digest, prefix, expiresAt: earliest(ofEntry, momentAt(placeOf(entry, ...path.slice(0, -1), 'expires'), own, findings)) };
     });
     if (hashes.length === 0) return [];
     warnOfEnd(entry, hashes, findings);
@@ -42,7 +42,7 @@ export function resolveKeys(entries: Entries<KeyBlock>, names: Iterable<string>,
     });
     const { file, line } = locate(entry.reading.source, entry.path, 'value');
     const amounts = limits === undefined ? null : resolveAmounts(limits, (...inside) => placeOf(entry, 'limits', ...inside), findings);
-    return [{ name, hashes, expiresAt, disabled, writtenAt: `${file}:${line}`, models: models ?? null, metadata, logBodies, cache, reasoningFields, limits: amounts }];
+    return [{ name, hashes, expiresAt: ofEntry, disabled, writtenAt: `${file}:${line}`, models: models ?? null, metadata, logBodies, cache, reasoningFields, limits: amounts }];
   });
 }
 
@@ -51,6 +51,8 @@ interface Written {
   readonly path: Path;
   readonly digest: string;
   readonly prefix: string | null;
+  /** A date of its own. */
+  readonly expires: string | undefined;
   readonly isBlank: boolean;
   /** It can be guessed. */
   readonly isShort: boolean;
@@ -62,19 +64,18 @@ function secretsOf({ value: { key, hash } }: Entry<KeyBlock>): Written[] {
   const given = key ?? hash ?? [];
   return (typeof given === 'string' ? [{ one: given, path: [field] }] : given.map((one, at) => ({ one, path: [field, at] }))).map(({ one, path }) => {
     const text = typeof one === 'string' ? one : 'key' in one ? one.key : one.hash;
-    const whole = typeof one === 'string' ? path : [...path, field];
-    if (field === 'hash') return { path: whole, digest: text.slice('sha256:'.length), prefix: null, isBlank: false, isShort: false };
+    const own = typeof one === 'string' ? { path, expires: undefined } : { path: [...path, field], expires: one.expires };
+    if (field === 'hash') return { ...own, digest: text.slice('sha256:'.length), prefix: null, isBlank: false, isShort: false };
     const bare = text.trim();
-    return { path: whole, digest: sha256(bare), prefix: prefixOf(bare), isBlank: bare === '', isShort: bare.length < shortestKey };
+    return { ...own, digest: sha256(bare), prefix: prefixOf(bare), isBlank: bare === '', isShort: bare.length < shortestKey };
   });
 }
 
-/** The moment that an entry says; null: it says none. A text that is no date is reported to `findings`. */
-function momentAt(entry: Entry<KeyBlock>, path: readonly [string, ...Path], findings: Findings): number | null {
-  const text = path.reduce<unknown>((value, step) => (typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[step] : undefined), entry.value);
-  if (typeof text !== 'string') return null;
+/** The moment of a date, where there is one; null: there is none. A text that is no date is reported to `findings`. */
+function momentAt(place: Place, text: string | undefined, findings: Findings): number | null {
+  if (text === undefined) return null;
   const moment = momentOf(text);
-  if (moment === null) findings.error(placeOf(entry, ...path), `"${text}" is not a date`, 'write it as 2027-01-31 or 2027-01-31T18:00:00Z');
+  if (moment === null) findings.error(place, `"${text}" is not a date`, 'write it as 2027-01-31 or 2027-01-31T18:00:00Z');
   return moment;
 }
 
@@ -82,7 +83,7 @@ const earliest = (one: number | null, other: number | null): number | null => (o
 
 const day = 86_400_000;
 /** How long before its end a key is warned of. */
-export const warnBeforeMs = 7 * day;
+const warnBeforeMs = 7 * day;
 
 /** Warns of an entry whose last key has expired or soon will. Of several keys, an old one is meant to end. */
 function warnOfEnd(entry: Entry<KeyBlock>, hashes: readonly KeyHash[], findings: Findings): void {

@@ -2,6 +2,7 @@
 import type { Amounts, Limit } from '../../core/limits.ts';
 import { patternOf } from '../../core/names.ts';
 import { budgetFault } from '../../core/money.ts';
+import { listOf } from '../../core/wire/fields.ts';
 import type { KeyLimitsBlock, LimitBlock } from '../../schemas/limits.ts';
 import type { Findings, Place } from '../problems.ts';
 import type { Reading } from '../read.ts';
@@ -16,7 +17,7 @@ export interface KnownValues {
 
 /** Resolves the entries of the main file that have passed the schema. An entry that limits nothing, or limits what it cannot, is reported to `findings`. */
 export function resolveLimits(main: Reading, known: KnownValues, findings: Findings): Limit[] {
-  const blocks = Array.isArray(main.value['limits']) ? (main.value['limits'] as readonly LimitBlock[]) : [];
+  const blocks = listOf(main.value['limits']) as readonly LimitBlock[];
   return blocks.flatMap((block, index) => {
     const place = (...inside: Path): Place => ({ source: main.source, path: ['limits', index, ...inside] });
     if (!findings.isSound(place())) return [];

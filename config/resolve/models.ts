@@ -29,7 +29,7 @@ export interface ModelFacts {
 
 type Deployments = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
-/** The names that providers give to models. One for a model that the provider does not serve is pointed out. */
+/** The names that providers give to models. A name for a model that the provider does not serve is pointed out. */
 export function deploymentsOf(providers: Entries<ProviderBlock>, models: Entries<WholeModel>, findings: Findings): Deployments {
   const sound = [...providers.values()].filter(({ isSound }) => isSound);
   for (const entry of sound) {
@@ -171,7 +171,7 @@ function resolveReasoning(block: ReasoningBlock): ReasoningAbility | null {
   };
 }
 
-/** Whether the dialect has a field for a budget of the model. One that is not known, or has no word on it, may have one. */
+/** Whether the dialect has a field for a budget of the model. A dialect that is not known, or that does not say, may have one. */
 function takesBudget({ providerId, externalId, dialect }: MappingBlock, id: string, { providers, known }: Pick<ModelFacts, 'providers' | 'known'>): boolean {
   const vendor = providers.get(providerId) ?? providerId;
   return known.dialects.get(dialect ?? vendor)?.takesBudget?.({ id, externalId: externalId ?? id, vendor }) ?? true;

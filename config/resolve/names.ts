@@ -1,10 +1,12 @@
 /** Collects the names that callers can ask for: root ids, aliases and policies. Each name must mean one thing. */
+import { listOf } from '../../core/wire/fields.ts';
 import type { PolicyBlock } from '../../schemas/routing.ts';
 import type { Entries, Entry } from '../merge.ts';
 import { keyOf, placeOf } from '../merge.ts';
 import type { WholeModel } from '../overlay.ts';
 import type { Findings } from '../problems.ts';
 import type { Offer } from './models.ts';
+import { isWildcard } from './models.ts';
 
 /** All names that callers can ask for, by kind. */
 export interface Names {
@@ -25,7 +27,7 @@ export interface Named extends Offer {
 
 /** Collects the names. A name that means two things is reported to `findings`. */
 export function resolveNames({ models, absent, policies }: Named, findings: Findings): Names {
-  const ids = new Set([...models.keys()].filter((id) => !id.endsWith('*')));
+  const ids = new Set([...models.keys()].filter((id) => !isWildcard({ id })));
   const aliases = new Map<string, string>();
   for (const entry of models.values()) {
     aliasesOf(entry).forEach((alias, index) => {
@@ -48,8 +50,7 @@ export function resolveNames({ models, absent, policies }: Named, findings: Find
 
 // the value may be faulty: its names are collected all the same, so that references to it are not reported as faults
 function aliasesOf({ value }: Entry<WholeModel>): string[] {
-  const { aliases } = value as { aliases?: unknown };
-  return Array.isArray(aliases) ? aliases.filter((alias) => typeof alias === 'string') : [];
+  return listOf(value.aliases).filter((alias) => typeof alias === 'string');
 }
 
 const hasCandidates = ({ value }: Entry<PolicyBlock>): boolean => Array.isArray((value as PolicyBlock | null)?.candidates);

@@ -2,6 +2,7 @@
 import { dirname } from 'node:path';
 import type { PluginEntry } from '../../core/config.ts';
 import type { AnyPlugin, LoadedPlugin } from '../../core/host/plugin.ts';
+import { isFields, listOf } from '../../core/wire/fields.ts';
 import { writtenAs } from '../expand.ts';
 import type { Findings, Place } from '../problems.ts';
 import type { Reading } from '../read.ts';
@@ -92,12 +93,12 @@ function placeWords({ source, path }: Place): string {
 function wantedPlugins({ source, value }: Reading, shipped: readonly string[]): WantedPlugin[] {
   const list = value['plugins'];
   if (list === undefined) return shipped.map((use) => ({ use, options: {}, path: ['plugins'], place: { source, path: [] } }));
-  return (Array.isArray(list) ? (list as unknown[]) : []).flatMap((item, index): WantedPlugin[] => {
+  return listOf(list).flatMap((item, index): WantedPlugin[] => {
     const path = ['plugins', index, 'with'];
     if (typeof item === 'string' && item !== '') return [{ use: item, options: {}, path, place: { source, path: ['plugins', index] } }];
     const { use, with: options = {} } = (item ?? {}) as { use?: unknown; with?: unknown };
-    const isWhole = typeof use === 'string' && use !== '' && typeof options === 'object' && options !== null && !Array.isArray(options);
-    return isWhole ? [{ use, options: structuredClone(options) as Record<string, unknown>, path, place: { source, path: ['plugins', index, 'use'] } }] : [];
+    const isWhole = typeof use === 'string' && use !== '' && isFields(options);
+    return isWhole ? [{ use, options: structuredClone(options), path, place: { source, path: ['plugins', index, 'use'] } }] : [];
   });
 }
 

@@ -1,14 +1,13 @@
 /** Resolves `providers`: each has a dialect, an address and a key or an identity, or is off because a variable of its entry is not set. */
 import { X509Certificate } from 'node:crypto';
 import { findPackageJSON } from 'node:module';
-import { addressOf } from '../../core/wire/address.ts';
+import { addressOf, isLoopback } from '../../core/wire/address.ts';
 import type { Provider } from '../../core/config.ts';
 import type { Dialect } from '../../core/wire/dialect.ts';
 import type { AnyPlugin } from '../../core/host/plugin.ts';
 import { Secret } from '../../core/secret.ts';
 import type { ProviderBlock } from '../../schemas/providers.ts';
 import { writtenAs } from '../expand.ts';
-import { isLoopback } from '../../core/wire/address.ts';
 import type { Entries, Entry } from '../merge.ts';
 import { keyOf, placeOf } from '../merge.ts';
 import type { Findings } from '../problems.ts';

@@ -10,7 +10,7 @@ export function resolveRedis(main: Reading, findings: Findings): Redis | null {
   const block = main.value['redis'] as RedisBlock | undefined;
   if (block === undefined) return null;
   const url = block.url.trim();
-  const isAddress = URL.canParse(url) && /^rediss?:$/.test(new URL(url).protocol);
+  const isAddress = /^rediss?:$/.test(URL.parse(url)?.protocol ?? '');
   // safety: the message does not quote the address
   if (!isAddress) findings.error({ source: main.source, path: ['redis', 'url'] }, 'is no address of a Redis', 'for example redis://127.0.0.1:6379');
   return { url: new Secret(url), whenAway: block.when_away };

@@ -8,8 +8,9 @@ import { shortestKey } from '../../core/api-key.ts';
 import { defaultsOfHeap } from '../../core/http/in-flight.ts';
 import { isAddressBlock, isLoopback } from '../../core/wire/address.ts';
 import { writtenAs } from '../expand.ts';
-import type { Findings } from '../problems.ts';
+import type { Findings, Place } from '../problems.ts';
 import type { Reading } from '../read.ts';
+import type { Path } from '../source.ts';
 import { resolveTls } from './tls.ts';
 
 /** What the `server` block itself does not say. */
@@ -34,28 +35,28 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound, home
   const block = main.value['server'] as ServerBlock;
   const workers = block.workers === 'auto' ? availableParallelism() : block.workers;
   const host = overrides.host ?? block.host;
-  const atHost = { source: main.source, path: ['server', 'host'] };
+  const place = (...path: Path): Place => ({ source: main.source, path: ['server', ...path] });
   if (!isGuarded && !isLoopback(host)) {
-    findings.error(atHost, `other machines can reach the gateway on ${host}, and there are no keys`, 'add `keys`, or write host: 127.0.0.1');
+    findings.error(place('host'), `other machines can reach the gateway on ${host}, and there are no keys`, 'add `keys`, or write host: 127.0.0.1');
   } else if (!isGuarded && bound !== null && !isLoopback(bound)) {
     // safety: a reload closes no port, so without keys the gateway would be open to everybody who reaches it now
-    findings.error(atHost, `the running gateway listens on ${bound} until it is restarted, where other machines can reach it, and there are no keys`, 'keep `keys`, or restart the gateway with this file');
+    findings.error(place('host'), `the running gateway listens on ${bound} until it is restarted, where other machines can reach it, and there are no keys`, 'keep `keys`, or restart the gateway with this file');
   }
   for (const [at, name] of block.allowed_hosts.entries()) {
     if (/^[\w.-]+$/.test(name)) continue;
     const bare = /^(?:\w+:\/\/)?([\w.-]+)/.exec(name)?.[1];
-    findings.error({ source: main.source, path: ['server', 'allowed_hosts', at] }, 'is no name of a host: it has no scheme, port or path', bare === undefined ? null : `write ${bare}`);
+    findings.error(place('allowed_hosts', at), 'is no name of a host: it has no scheme, port or path', bare === undefined ? null : `write ${bare}`);
   }
   for (const [at, entry] of block.trusted_proxies.entries()) {
     if (isAddressBlock(entry)) continue;
-    findings.error({ source: main.source, path: ['server', 'trusted_proxies', at] }, 'is neither an IP address nor a block of them', 'write it like 10.0.0.7, 10.0.0.0/8 or fd00::/8');
+    findings.error(place('trusted_proxies', at), 'is neither an IP address nor a block of them', 'write it like 10.0.0.7, 10.0.0.0/8 or fd00::/8');
   }
   const adminKey = block.admin_key?.trim();
   if (adminKey !== undefined && adminKey.length < shortestKey) {
-    findings.error({ source: main.source, path: ['server', 'admin_key'] }, `is shorter than ${shortestKey} characters, so it can be guessed`, `write ${shortestKey} random characters or more, as \`openssl rand -base64 24\` makes them`);
+    findings.error(place('admin_key'), `is shorter than ${shortestKey} characters, so it can be guessed`, `write ${shortestKey} random characters or more, as \`openssl rand -base64 24\` makes them`);
   }
   if (adminKey !== undefined && writtenAs(main.source, main.expansion, ['server', 'admin_key']) === null) {
-    findings.warn({ source: main.source, path: ['server', 'admin_key'] }, 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
+    findings.warn(place('admin_key'), 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
   }
   return {
     host,

@@ -1,4 +1,6 @@
-/** Warns of settings that a plugin reads which is not listed: they would do nothing, and nobody would say so. */
+/** Warns of settings whose plugin is not listed: they would do nothing, and nobody would say so. */
+import { fieldsOf, listOf } from '../../core/wire/fields.ts';
+import type { Fields } from '../../core/wire/fields.ts';
 import type { KeyBlock } from '../../schemas/keys.ts';
 import type { DefaultPolicyBlock, PolicyBlock } from '../../schemas/routing.ts';
 import { keyOf } from '../merge.ts';
@@ -14,13 +16,14 @@ export interface Settings {
   readonly keys: Entries<KeyBlock>;
 }
 
-interface Read {
+interface Reader {
   readonly plugin: string;
   readonly setting: 'limits' | 'alerts' | 'rules' | 'sticky' | 'cache';
   readonly nothing: string;
 }
 
-const read: readonly Read[] = [
+/** The plugins that read a setting, and what becomes of the setting without the plugin. */
+const readers: readonly Reader[] = [
   { plugin: 'route/limits', setting: 'limits', nothing: 'nothing is limited' },
   { plugin: 'log/alerts', setting: 'alerts', nothing: 'nothing is watched' },
   { plugin: 'route/rules', setting: 'rules', nothing: 'no rule is followed' },
@@ -31,7 +34,7 @@ const read: readonly Read[] = [
 /** @param listed names of all plugins. Of each setting the first place is shown. */
 export function warnOfUnlisted(settings: Settings, listed: ReadonlySet<string>, findings: Findings): void {
   const warn = (place: Place, nothing: string, plugin: string): void => findings.warn(place, `${nothing}, because the plugin ${plugin} is not listed`, 'add it under plugins');
-  for (const { plugin, setting, nothing } of read) {
+  for (const { plugin, setting, nothing } of readers) {
     const place = listed.has(plugin) ? undefined : placeOf(setting, settings);
     if (place !== undefined) warn(place, nothing, plugin);
   }
@@ -39,10 +42,10 @@ export function warnOfUnlisted(settings: Settings, listed: ReadonlySet<string>, 
   if (dollars !== undefined) warn(dollars, 'no cost is known', 'log/cost');
 }
 
-type Blocks = Readonly<Partial<Record<Read['setting'], unknown>>>;
+type Blocks = Readonly<Partial<Record<Reader['setting'], unknown>>>;
 
 /** The first place where the setting is in use: as a block of its own, in the default policy, in a policy or at a key. */
-function placeOf(setting: Read['setting'], { main, policies, keys }: Settings): Place | undefined {
+function placeOf(setting: Reader['setting'], { main, policies, keys }: Settings): Place | undefined {
   const isUsed = (block: Blocks): boolean => (Array.isArray(block[setting]) ? block[setting].length > 0 : block[setting] !== undefined && block[setting] !== false);
   const inMain = (...path: Path): Place => ({ source: main.source, path, at: 'key' });
   if (main.value[setting] !== undefined) return inMain(setting);
@@ -58,10 +61,9 @@ function placeOfDollars({ main, keys }: Settings): Place | undefined {
   if (limits >= 0) return { source: main.source, path: ['limits', limits, 'budget'], at: 'key' };
   const key = [...keys.values()].find(({ value, isSound }) => isSound && value.limits?.budget !== undefined);
   if (key !== undefined) return keyOf(key, 'limits', 'budget');
-  const { rules } = (main.value['alerts'] ?? {}) as { readonly rules?: unknown };
-  const rule = rowsOf(rules).findIndex((one) => one['cost_dollars'] !== undefined);
+  const rule = rowsOf(fieldsOf(main.value['alerts'])['rules']).findIndex((one) => one['cost_dollars'] !== undefined);
   return rule < 0 ? undefined : { source: main.source, path: ['alerts', 'rules', rule, 'cost_dollars'], at: 'key' };
 }
 
 /** The rows of a list, also of one whose faults are reported elsewhere. */
-const rowsOf = (list: unknown): readonly Readonly<Record<string, unknown>>[] => (Array.isArray(list) ? list.map((row: unknown) => (typeof row === 'object' && row !== null ? { ...row } : {})) : []);
+const rowsOf = (list: unknown): readonly Fields[] => listOf(list).map(fieldsOf);

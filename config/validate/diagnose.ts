@@ -81,7 +81,7 @@ const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) =>
 
 const plain = (error: ErrorObject): Sentence => ({ message: error.message ?? `breaks the rule "${error.keyword}"` });
 
-/** Whose config has a key that ours never has: people begin with the file that they have. */
+/** Keys that only the config of another gateway has, and the name of that gateway: people begin with the file that they have. */
 const keysOfOthers: ReadonlyMap<string, string> = new Map([
   ...['model_list', 'litellm_settings', 'router_settings', 'general_settings'].map((key) => [key, 'litellm'] as const),
   ['targets', 'portkey'],

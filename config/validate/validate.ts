@@ -1,7 +1,7 @@
 /** Checks each file against the root schema, and the options of each plugin against the plugin's own schema. */
 import { noOptions } from '../../core/host/plugin.ts';
 import type { AnyPlugin } from '../../core/host/plugin.ts';
-import { gatewaySchema } from '../../schemas/gateway.ts';
+import { schemaWith } from '../../schemas/gateway.ts';
 import { diagnose } from './diagnose.ts';
 import { writtenAs } from '../expand.ts';
 import type { Findings } from '../problems.ts';
@@ -12,24 +12,11 @@ import type { Fault, Validator } from './validator.ts';
 
 const roots = new Map<string, Validator>();
 
-/**
- * The root schema, in which providers may also have the settings that dialects declare.
- * @param settings the names of these settings
- */
-export function rootSchema(settings: Iterable<string>): object {
-  const { providers } = gatewaySchema.properties;
-  const known = providers.additionalProperties;
-  const more = [...settings].filter((name) => !(name in known.properties)).toSorted();
-  const properties = { ...known.properties, ...Object.fromEntries(more.map((name) => [name, { type: 'string', minLength: 1 }])) };
-  const provider = { ...known, properties };
-  return { ...gatewaySchema, properties: { ...gatewaySchema.properties, providers: { ...providers, additionalProperties: provider } } };
-}
-
 /** The validator of the root schema, with the settings that dialects declare. */
 export function rootValidator(settings: Iterable<string>): Validator {
   const names = [...settings].toSorted();
   // cost: each change of the file asks again, and compiling takes 100 ms
-  const known = roots.get(names.join()) ?? validatorOf(rootSchema(names));
+  const known = roots.get(names.join()) ?? validatorOf(schemaWith(names));
   roots.set(names.join(), known);
   return known;
 }

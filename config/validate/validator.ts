@@ -1,7 +1,7 @@
 /** Ajv as the config uses it. */
-import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv';
+import { sha256 } from '../fingerprint.ts';
 import { compiled } from './compiled.js';
 
 /** What makes a value valid; `npm run generate` compiles with the same. */
@@ -20,7 +20,7 @@ export const meaning = {
 export const editorKeywords = ['markdownDescription', 'defaultSnippets', 'deprecationMessage'];
 
 /** The key of a schema in `compiled`. A schema that has changed since has another one. */
-export const hashOf = (schema: object): string => createHash('sha256').update(JSON.stringify(schema)).digest('hex').slice(0, 16);
+export const hashOf = (schema: object): string => sha256(JSON.stringify(schema)).slice(0, 16);
 
 /** Where a value is not valid, and by which keyword of the schema. */
 export type Fault = Pick<ErrorObject, 'instancePath' | 'keyword' | 'params'>;

@@ -10,7 +10,7 @@ import { flow } from './flow.ts';
 import { type Figures, figuresOf, overrides, type Prices, saidOf } from './sources.ts';
 
 /** The folder of the catalogue. */
-export const catalogueFolder = new URL('../../config/catalogue/', import.meta.url);
+const catalogueFolder = new URL('../../config/catalogue/', import.meta.url);
 
 type Pricing = Prices | 'unknown';
 

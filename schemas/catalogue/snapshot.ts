@@ -3,13 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { overrides, type PiModel, piKey } from './sources.ts';
+import { overrides, type PiModel, type PiPrices, piKey } from './sources.ts';
 
 /** A model as pi-ai writes it. */
 interface Theirs {
   readonly id: string;
   readonly type: string;
-  readonly cost: { readonly input: number; readonly output: number; readonly cacheRead: number; readonly cacheWrite: number; readonly tiers?: readonly ({ readonly inputTokensAbove: number } & Omit<Theirs['cost'], 'tiers'>)[] };
+  readonly cost: PiPrices & { readonly tiers?: readonly (PiPrices & { readonly inputTokensAbove: number })[] };
   readonly contextWindow: number;
   readonly maxTokens: number;
 }

@@ -47,15 +47,19 @@ export interface Overrides {
   readonly overrides: readonly Override[];
 }
 
-/** The figures of pi-ai for one model, as `pi-ai.json` keeps them: dollars for a million tokens. */
-export interface PiModel {
+/** Prices of pi-ai: dollars for a million tokens. */
+export interface PiPrices {
   readonly input: number;
   readonly output: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
+}
+
+/** The figures of pi-ai for one model, as `pi-ai.json` keeps them. */
+export interface PiModel extends PiPrices {
   readonly context: number;
   readonly maxOutput: number;
-  readonly tiers?: readonly { readonly above: number; readonly input: number; readonly output: number; readonly cacheRead: number; readonly cacheWrite: number }[];
+  readonly tiers?: readonly (PiPrices & { readonly above: number })[];
 }
 
 const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
@@ -83,7 +87,7 @@ const theirPrices = {
 export const decimal = (price: number, units: number): string => (price / units).toFixed(12).replace(/\.?0+$/, '') || '0';
 
 /** What genai-prices says of this model. Null: it does not know it. */
-export function fromGenaiPrices(providerId: string, externalId: string): Figures | null {
+function fromGenaiPrices(providerId: string, externalId: string): Figures | null {
   const theirs = overrides.providers[providerId]?.prices;
   const found = theirs === undefined ? null : calcPrice({ input_tokens: 1 }, externalId, { providerId: theirs, timestamp: new Date(overrides.as_of) });
   if (found === null) return null;
@@ -121,7 +125,7 @@ export function fromPiAi(providerId: string, externalId: string): Figures | null
 }
 
 /** Zero stands for a price that there is not, but for those of the prompt and the answer. */
-const piPrices = ({ input, output, cacheRead, cacheWrite }: Omit<PiModel, 'context' | 'maxOutput' | 'tiers'>): Record<string, string> => ({
+const piPrices = ({ input, output, cacheRead, cacheWrite }: PiPrices): Record<string, string> => ({
   prompt: decimal(input, 1e6),
   completion: decimal(output, 1e6),
   ...(cacheRead > 0 && { input_cache_read: decimal(cacheRead, 1e6) }),

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -227,6 +227,17 @@ describe('included files', () => {
 
   test('may not change how all models are routed', async () => {
     expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': 'routing: { default: { max_attempts: 1 } }\n' })).toEqual([expect.stringContaining('one.yaml:1:12 routing.default: does not belong')]);
+  });
+
+  test('may be links; one to nothing is a fault with its place', async () => {
+    const folder = folderOf({ 'gateway.config.yaml': main, 'catalogue/one.yaml': `models:\n${model('a')}`, 'two.txt': `models:\n${model('c')}` });
+    symlinkSync('../two.txt', join(folder, 'catalogue/two.yaml'));
+    const read = async (): Promise<Loaded> => await loadConfig(join(folder, 'gateway.config.yaml'), options());
+    const loaded = await read();
+    expect(loaded.ok && loaded.config.models.map(({ id }) => id).toSorted()).toEqual(['a', 'b', 'c']);
+    rmSync(join(folder, 'two.txt'));
+    const broken = await read();
+    expect(broken.ok ? [] : broken.problems.map((problem) => headline(problem).replaceAll(`${folder}/`, ''))).toEqual(['catalogue/two.yaml:1:1 is a link to a file that does not exist, create that file, or remove the link']);
   });
 
   test('may include each other without end', async () => {

@@ -1,8 +1,9 @@
 /** The entries of `model_list`: which of them the gateway can ask, and at which provider. */
+import { said } from '../catalogue-facts.ts';
 import type { Draft } from '../draft.ts';
 import { variableOf } from '../draft.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
-import type { Path } from '../foreign.ts';
+import type { Path } from '../../source.ts';
 import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
 import { countOf, numberOf, textOf } from '../foreign.ts';
 import { Given } from './given.ts';
@@ -110,7 +111,7 @@ export function providerFor({ name, entry, hint = null }: Account, draft: Draft,
   return id;
 }
 
-/** Its share of the group's requests, by the first of these that any of the group has. Null: all have the same. */
+/** The share of each deployment in the requests of its group, by the first of `weight`, `rpm` and `tpm` that any of the group has. Null: all have the same share. */
 export function weightsOf(deployments: readonly Deployment[]): readonly number[] | null {
   for (const metric of ['weight', 'rpm', 'tpm']) {
     const shares = deployments.map(({ params }) => numberOf(params[metric]) ?? 0);
@@ -122,7 +123,7 @@ export function weightsOf(deployments: readonly Deployment[]): readonly number[]
   return null;
 }
 
-/** As the schema takes them: more than 0 and at most 1000. */
+/** Shares as the schema takes them: more than 0 and at most 1000. */
 export function sharesOf(numbers: readonly number[]): number[] {
   const largest = Math.max(...numbers);
   return numbers.map((number) => Math.max(0.001, largest > 1000 ? Number(((number / largest) * 1000).toPrecision(3)) : number));
@@ -130,6 +131,5 @@ export function sharesOf(numbers: readonly number[]): number[] {
 
 /** The amounts that a deployment may take in a minute, and at one time. */
 export function amountsOf({ params }: Deployment, isEnforced: boolean): Fields {
-  const [requests, tokens, concurrent] = [countOf(params['rpm']), countOf(params['tpm']), countOf(params['max_parallel_requests'])];
-  return { ...(isEnforced && requests !== null && { requests_per_minute: requests }), ...(isEnforced && tokens !== null && { tokens_per_minute: tokens }), ...(concurrent !== null && { concurrent }) };
+  return said({ requests_per_minute: isEnforced && countOf(params['rpm']), tokens_per_minute: isEnforced && countOf(params['tpm']), concurrent: countOf(params['max_parallel_requests']) });
 }

@@ -1,6 +1,5 @@
 /** Fallbacks. LiteLLM asks those of a fallback too, before the next one; here they are one list. */
-import type { Draft } from '../draft.ts';
-import type { Path } from '../foreign.ts';
+import type { Draft, Place } from '../draft.ts';
 import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
 import { textsOf } from '../foreign.ts';
 import type { Deployment } from './deployments.ts';
@@ -61,11 +60,6 @@ function namedIn(kind: string, draft: Draft, groups: Groups): Named {
     }
   });
   return named;
-}
-
-interface Place {
-  readonly draft: Draft;
-  readonly path: Path;
 }
 
 /** A fallback is a name, or a map with a name and parameters. */

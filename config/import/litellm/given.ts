@@ -1,8 +1,8 @@
 /** The parameters of one deployment, as the new file writes them: references in its own form, secrets as variables. */
-import type { Draft } from '../draft.ts';
+import type { Draft, Place } from '../draft.ts';
 import { literal, reference, variableOf } from '../draft.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
-import type { Path } from '../foreign.ts';
+import type { Path } from '../../source.ts';
 import { isFields } from '../../../core/wire/fields.ts';
 import { textOf } from '../foreign.ts';
 
@@ -32,7 +32,7 @@ export class Given {
   readonly model: string;
   readonly #used: Set<string>;
 
-  constructor(model: string, params: Fields, place: { readonly path: Path; readonly draft: Draft; readonly used?: Set<string> }) {
+  constructor(model: string, params: Fields, place: Place & { readonly used?: Set<string> }) {
     this.model = model;
     this.params = params;
     this.path = place.path;

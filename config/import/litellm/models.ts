@@ -1,7 +1,6 @@
 /** Groups of deployments (`model_name`) as models, wildcards among them. */
-import type { Known } from '../catalogue-facts.ts';
-import type { CatalogueFacts } from '../catalogue-facts.ts';
-import { anything, mappingFacts, modelFacts } from '../catalogue-facts.ts';
+import type { CatalogueFacts, Known } from '../catalogue-facts.ts';
+import { anything, mappingFacts, modelFacts, said } from '../catalogue-facts.ts';
 import type { Draft } from '../draft.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { countOf, numberOf, textOf } from '../foreign.ts';
@@ -106,15 +105,14 @@ function factsOf(members: readonly Deployment[]): Fields {
   const first = (name: string): number | null => members.map(({ info }) => countOf(info[name])).find((count) => count !== null) ?? null;
   const [input, output] = [first('max_input_tokens'), first('max_output_tokens') ?? first('max_tokens')];
   const isVector = members.some(({ info, account }) => info['mode'] === 'embedding' || (info['mode'] === undefined && /embed/i.test(account.externalId)));
-  return { ...(isVector && { architecture: { output_modalities: ['embeddings'] } }), ...(input !== null && { context_length: input }), ...(output !== null && !isVector && { max_output_tokens: output }) };
+  return said({ architecture: isVector && { output_modalities: ['embeddings'] }, context_length: input, max_output_tokens: isVector ? null : output });
 }
 
 /** Prices of its own, as decimals. */
 function pricesOf({ params, info }: Deployment): Fields | null {
   const price = (name: string): string | null => decimal(numberOf(params[name]) ?? numberOf(info[name]));
-  const all = { prompt: price('input_cost_per_token'), completion: price('output_cost_per_token'), input_cache_read: price('cache_read_input_token_cost'), input_cache_write: price('cache_creation_input_token_cost') };
-  const stated = Object.entries(all).filter(([, value]) => value !== null);
-  return stated.length === 0 ? null : Object.fromEntries(stated);
+  const stated = said({ prompt: price('input_cost_per_token'), completion: price('output_cost_per_token'), input_cache_read: price('cache_read_input_token_cost'), input_cache_write: price('cache_creation_input_token_cost') });
+  return Object.keys(stated).length === 0 ? null : stated;
 }
 
 /** A number without an exponent. */

@@ -1,6 +1,6 @@
 /** Settings that stand in `router_settings` or in `litellm_settings`. */
 import type { Draft } from '../draft.ts';
-import type { Path } from '../foreign.ts';
+import type { Path } from '../../source.ts';
 import { fieldsOf } from '../../../core/wire/fields.ts';
 
 /** A setting that stands in one of the two sections. The router's own counts more. */

@@ -1,8 +1,8 @@
 /** `litellm_settings`, `router_settings`, `general_settings` and the other sections: keys, limits, cache, Redis, callbacks, the log. */
-import type { Draft } from '../draft.ts';
+import { said } from '../catalogue-facts.ts';
+import type { Draft, Place } from '../draft.ts';
 import { literal, reference } from '../draft.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
-import type { Path } from '../foreign.ts';
 import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
 import { countOf, numberOf, textOf, textsOf } from '../foreign.ts';
 import { budgetOf } from './budgets.ts';
@@ -10,7 +10,7 @@ import { Given, written } from './given.ts';
 import { routingSettings } from './routing.ts';
 import { sections, settingsAdvice } from './without-counterpart.ts';
 
-type Read = (value: unknown, at: { readonly draft: Draft; readonly path: Path; readonly section: Fields }) => void;
+type Read = (value: unknown, at: Place & { readonly section: Fields }) => void;
 
 const nothingToDo: Read = () => {};
 
@@ -67,8 +67,7 @@ const amountNames = new Set(['max_budget', 'budget_duration', 'rpm_limit', 'tpm_
 export function keyAmounts(given: Fields): Fields | string {
   const found = budgetOf(given['max_budget'], given['budget_duration']);
   if (typeof found === 'string') return found;
-  const [requests, tokens, concurrent] = [countOf(given['rpm_limit']), countOf(given['tpm_limit']), countOf(given['max_parallel_requests'])];
-  return { ...(requests !== null && { requests_per_minute: requests }), ...(tokens !== null && { tokens_per_minute: tokens }), ...(concurrent !== null && { concurrent }), ...(found !== null && { budget: found }) };
+  return said({ requests_per_minute: countOf(given['rpm_limit']), tokens_per_minute: countOf(given['tpm_limit']), concurrent: countOf(given['max_parallel_requests']), budget: found });
 }
 
 const masterKey: Read = (value, { draft, path }) => {
@@ -93,7 +92,8 @@ const cached: Read = (value, { draft, section, path }) => {
   draft.note(path, 'a kept answer is given to the caller who asked for it, and to nobody else (docs/cache.md)');
 };
 
-const cacheTypes: Readonly<Record<string, string>> = { s3: 'kept in memory, or in Redis', gcs: 'kept in memory, or in Redis', disk: 'kept in memory, or in Redis', 'azure-blob': 'kept in memory, or in Redis' };
+/** Places outside of the process in which LiteLLM keeps exact repeats. */
+const otherStores = new Set(['s3', 'gcs', 'disk', 'azure-blob']);
 
 const cacheParams: Read = (value, { draft, path, section }) => {
   const params = fieldsOf(value);
@@ -102,14 +102,9 @@ const cacheParams: Read = (value, { draft, path, section }) => {
   const seconds = countOf(params['ttl']);
   if (seconds !== null) draft.plugin('stream/cache', { ttl_seconds: seconds });
   if (type === 'redis') writeRedis(params, { draft, path });
-  else if (type !== 'local') draft.note([...path, 'type'], cacheTypes[type] ?? 'only exact repeats are answered from the cache, in memory or in Redis', type);
+  else if (type !== 'local') draft.note([...path, 'type'], otherStores.has(type) ? 'kept in memory, or in Redis' : 'only exact repeats are answered from the cache, in memory or in Redis', type);
   for (const name of ['namespace', 'supported_call_types', 'max_connections', 'similarity_threshold']) if (params[name] !== undefined) draft.note([...path, name], name === 'supported_call_types' ? 'chat, messages, responses and embeddings are cached' : 'has no counterpart');
 };
-
-interface Place {
-  readonly draft: Draft;
-  readonly path: Path;
-}
 
 /** One address instead of host, port and password. The cache and the router may name the same. */
 function writeRedis(params: Fields, { draft, path }: Place): void {

@@ -2,7 +2,6 @@
 import { CatalogueFacts } from '../catalogue-facts.ts';
 import { Draft } from '../draft.ts';
 import type { Foreign } from '../foreign.ts';
-import { fieldsOf } from '../../../core/wire/fields.ts';
 import { textsOf } from '../foreign.ts';
 import type { Model } from '../../../core/config.ts';
 import type { Deployment } from './deployments.ts';
@@ -34,6 +33,6 @@ export function translate({ source, keys, catalogue }: FromLitellm): Draft {
 
 function accessGroupsOf(deployments: readonly Deployment[]): Map<string, string[]> {
   const groups = new Map<string, string[]>();
-  for (const { info, group } of deployments) for (const name of textsOf(fieldsOf(info)['access_groups'])) groups.set(name, [...(groups.get(name) ?? []), group]);
+  for (const { info, group } of deployments) for (const name of textsOf(info['access_groups'])) groups.set(name, [...(groups.get(name) ?? []), group]);
   return groups;
 }

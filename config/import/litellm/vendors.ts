@@ -16,11 +16,11 @@ export interface Account {
 }
 
 /** A reason why there is no counterpart. */
-export type Refusal = string;
+type Refusal = string;
 
 type Vendor = (given: Given) => Account | Refusal;
 
-/** Without a slash at its end, and with this behind it. */
+/** The base address without a slash at its end, and with the suffix behind it. */
 function addressed(given: Given, base: string, suffix: string): string {
   if (base.endsWith('}') && suffix !== '') given.draft.note([...given.path, 'api_base'], `the address goes on behind the variable (${suffix}), so its value must not end in a slash`, base);
   const bare = base.replace(/\/+$/, '');
@@ -28,9 +28,9 @@ function addressed(given: Given, base: string, suffix: string): string {
 }
 
 /** A vendor with an address and a key of its own, which speaks chat completions. */
-const compatible = (dialect: string, key: string, { base = null, more = {} }: { base?: string | null; more?: Readonly<Record<string, string>> } = {}): Vendor => (given) => {
+const compatible = (dialect: string, key: string, { base = null }: { base?: string | null } = {}): Vendor => (given) => {
   const address = given.text('api_base', 'base_url') ?? base;
-  return { name: dialect, entry: { dialect, api_key: given.secret('api_key', key) ?? `\${${key}}`, ...(address !== null && { base_url: addressed(given, address, '') }), ...more }, externalId: given.model };
+  return { name: dialect, entry: { dialect, api_key: given.secret('api_key', key) ?? `\${${key}}`, ...(address !== null && { base_url: addressed(given, address, '') }) }, externalId: given.model };
 };
 
 /** A server of one's own, which may need no key. */

@@ -5,6 +5,7 @@ import type { Foreign } from '../foreign.ts';
 import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
 import { textOf, textsOf } from '../foreign.ts';
 import { keyAmounts } from './settings.ts';
+import { guard } from './without-counterpart.ts';
 
 export interface KeySources {
   readonly keys: Foreign;
@@ -23,7 +24,7 @@ const left: Readonly<Record<string, string>> = {
   model_rpm_limit: byModel,
   model_tpm_limit: byModel,
   allowed_routes: 'a key may use every endpoint for models',
-  guardrails: 'a plugin at `normalise` changes or refuses requests, one at `opened` changes answers (examples/redact.ts)',
+  guardrails: guard,
 };
 const isEmpty = (value: unknown): boolean => Object.keys(Object(value ?? {})).length === 0;
 

@@ -79,6 +79,20 @@ describe('metadata/headers', () => {
     expect(records.map(({ adjustments }) => adjustments)).toEqual([[{ parameter: 'metadata', change: 'team is what the key sets' }], []]);
   });
 
+  it('may have a name with an underscore, by which limits, alerts and sessions go too', async () => {
+    const key = 'a-key-of-the-search-team';
+    const by = 'meta.cost_center';
+    const { chat } = await gatewayOf({
+      ...oneUpstream((await provider()).url),
+      keys: [{ name: 'search', key, metadata: { cost_center: 'search' } }],
+      limits: [{ by, requests_per_minute: 1 }],
+      alerts: { rules: [{ errors_percent: 5, by }] },
+      routing: { default: { sticky: by } },
+    });
+    const statuses = [await chat({}, { authorization: `Bearer ${key}` }), await chat({}, { authorization: `Bearer ${key}` })].map(({ status }) => status);
+    expect(statuses).toEqual([200, 429]);
+  });
+
   it('flags a cut in the record and answers all the same', async () => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
     expect((await chat({}, { 'x-gateway-long': 'x'.repeat(300) })).status).toBe(200);
