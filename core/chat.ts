@@ -218,6 +218,9 @@ export interface Usage {
   readonly charged?: string;
 }
 
+/** Nothing was counted. */
+export const unknownUsage: Usage = { input: null, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: null, reasoning: null };
+
 /** Tokens of a kind of their own. Those of `citations` are in none of the classes of `Usage`, all others are inside one. Absent: the provider did not say. */
 export interface UsageDetails {
   readonly inputAudio?: number;
@@ -250,6 +253,9 @@ export type Chunk =
   | { readonly type: 'vector'; readonly choice: 0; readonly at: number; readonly vector: readonly number[] }
   | { readonly type: 'finish'; readonly choice: number; readonly reason: FinishReason; /** The provider's own word. */ readonly native: string | null }
   | { readonly type: 'usage'; readonly usage: Usage };
+
+/** The texts of an answer, by the kind of chunk that carries a piece of each. */
+export const textKinds = { 'text-delta': 'text', 'reasoning-delta': 'reasoning', 'refusal-delta': 'refusal' } as const;
 
 const sum = (first: number | null, ...others: (number | null)[]): number | null =>
   first === null ? null : others.reduce<number>((total, value) => total + (value ?? 0), first);

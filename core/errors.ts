@@ -3,6 +3,8 @@
  * may change. core/errors.md describes each code, and a test compares the two lists.
  */
 
+import type { Usage } from './chat.ts';
+
 type Row = readonly [status: number, type: string, retryable?: 'retryable'];
 
 /** For each code: the HTTP status, the `type` of the reply, and whether the next candidate may succeed where this one failed. */
@@ -144,9 +146,12 @@ export class GatewayError extends Error {
   readonly upstreamStatus: number | null;
   /** Extra headers of the reply. */
   readonly headers: Readonly<Record<string, string>>;
+  /** What the provider counted for the answer that ends in this error, and bills; null where it said nothing, or said it in a chunk before. */
+  usage: Usage | null = null;
   /** Name of the plugin that threw the error, or null. */
   plugin: string | null;
-  readonly #isFinal: boolean;
+  /** Whether the reply carries `x-should-retry: false`. */
+  readonly isFinal: boolean;
 
   constructor(code: ErrorCode | ErrorKind, message: string, facts: ErrorFacts = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
@@ -157,13 +162,13 @@ export class GatewayError extends Error {
       this.status = status;
       this.type = type;
       this.retryable = retryable !== undefined;
-      this.#isFinal = final.has(code);
+      this.isFinal = final.has(code);
     } else {
       this.code = code.code;
       this.status = code.status;
       this.type = code.type;
       this.retryable = code.retryable ?? false;
-      this.#isFinal = code.isFinal ?? false;
+      this.isFinal = code.isFinal ?? false;
     }
     this.param = facts.param ?? null;
     this.retryAfterMs = facts.retryAfterMs ?? null;
@@ -182,11 +187,6 @@ export class GatewayError extends Error {
     if (GatewayError.is(thrown)) return thrown;
     const where = requestId === undefined ? '' : ` Request id ${requestId}.`;
     return new GatewayError('internal_error', `Internal error.${where}`, { cause: thrown });
-  }
-
-  /** Whether the reply carries `x-should-retry: false`. */
-  get isFinal(): boolean {
-    return this.#isFinal;
   }
 
   /** The JSON body of the reply, the same on every route. */

@@ -106,7 +106,7 @@ export function pricesFor(usage: Usage, pricing: Pricing, { from, to } = never):
 
 const baseOf = ({ tiers: _tiers, peak: _peak, ...base }: Pricing): Pricing => base;
 
-/** Nobody says which of the two prices a provider takes where a peak begins or ends meanwhile: the cost is then that of the peak, an upper bound. */
+/** Whether a peak began or ended while the request was under way. Nobody says which of the two prices a provider takes then: the cost is that of the peak, an upper bound. */
 export const straddlesPeak = ({ peak }: Pricing, { from, to }: Circumstances): boolean => peak !== undefined && isPeak(peak, from) !== isPeak(peak, to);
 
 /** The prices that hold now for a short prompt. */

@@ -49,7 +49,7 @@ export function addressWithoutSecrets(address: string): string {
   return url === null || (url.host === '' && url.pathname.includes('@')) ? mask : `${url.protocol}//${url.host}${url.pathname}`;
 }
 
-/** Also one that is written wrongly, as `user:password@host` without a scheme. */
+/** Whether a text may be an address, also one that is written wrongly, as `user:password@host` without a scheme. */
 const mayBeAddress = (text: string): boolean => text.includes('://') || /:[^\s:]*@/.test(text);
 
 /**

@@ -1,4 +1,4 @@
-/** Tables of text for a terminal. */
+/** Tables and counts as text for a terminal. */
 
 export interface Column<Row> {
   readonly title: string;
@@ -6,6 +6,9 @@ export interface Column<Row> {
   readonly isNumber?: boolean;
   read(row: Row): string;
 }
+
+/** `1 model`, `2 models`. @param what one of them */
+export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /** safety: a caller's text may hold escape sequences, which would write to the operator's terminal; they become question marks. */
 export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?');

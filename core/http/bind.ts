@@ -46,7 +46,7 @@ export async function bindPort(settings: ServerOptions, place: Place): Promise<B
   return { server, ...(await bindPlain(server, place)) };
 }
 
-/** It takes neither an open socket nor settings beside a certificate; and for port 0 it looks for a free port, which somebody else may take before it is bound. */
+/** Whether listhen can bind the place. It takes neither an open socket nor settings beside a certificate; and for port 0 it looks for a free port, which somebody else may take before it is bound. */
 const isForListhen = ({ port, inherited = null, tls = null }: Place): boolean => inherited === null && tls === null && port !== 0;
 
 /** What Node's TLS takes. */

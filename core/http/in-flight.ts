@@ -18,7 +18,8 @@ export const bytesPerContainer = 16;
 const heapBytesPerRequest = 131_072;
 
 /** The bounds of a process whose config names none. */
-export function defaultsOfHeap(heapBytes: number = getHeapStatistics().heap_size_limit): Pick<ServerLimits, 'inFlightBytes' | 'inFlightRequests'> {
+export function defaultsOfHeap(): Pick<ServerLimits, 'inFlightBytes' | 'inFlightRequests'> {
+  const { heap_size_limit: heapBytes } = getHeapStatistics();
   return { inFlightBytes: Math.floor(heapBytes / heapBytesPerByte), inFlightRequests: Math.floor(heapBytes / heapBytesPerRequest) };
 }
 

@@ -48,7 +48,7 @@ export class EndedSessions {
   readonly #tell: (ended: Ended) => void;
 
   /** @param tell tells other processes that do not read the directory at once, or have none */
-  constructor(tell: (ended: Ended) => void = () => {}) {
+  constructor(tell: (ended: Ended) => void) {
     this.#tell = tell;
   }
 

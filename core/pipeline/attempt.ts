@@ -24,7 +24,7 @@ class SeenAttempt implements Attempt {
   #sent: readonly SentRequest[] = nothing;
   #hasBegun = false;
 
-  constructor({ number, candidate, reasoning, policy }: Begun) {
+  constructor({ number, candidate, reasoning, policy }: AttemptStart) {
     this.number = number;
     this.candidate = candidate;
     this.reasoning = reasoning;
@@ -53,7 +53,8 @@ class SeenAttempt implements Attempt {
   }
 }
 
-type Begun = Pick<Attempt, 'number' | 'candidate' | 'reasoning' | 'policy'>;
+/** What an attempt begins with. */
+type AttemptStart = Pick<Attempt, 'number' | 'candidate' | 'reasoning' | 'policy'>;
 
 export class RunningAttempt {
   readonly seen: SeenAttempt;
@@ -77,10 +78,10 @@ export class RunningAttempt {
   #reject: ((reason: unknown) => void) | null = null;
 
   /** @param request the cancellation of the request, which ends its attempt too */
-  constructor(begun: Begun, request: Cancellation) {
-    this.seen = new SeenAttempt(begun);
+  constructor(start: AttemptStart, request: Cancellation) {
+    this.seen = new SeenAttempt(start);
     this.#request = request;
-    const { timeouts } = begun.policy;
+    const { timeouts } = start.policy;
     this.#idleMs = timeouts.idle;
     this.#stopListening = request.onCancel(() => this.#cancel(request.reason));
     this.#stopLooking = this.#lookIn(Math.min(timeouts.firstByte, this.#idleMs));

@@ -51,9 +51,8 @@ export class Attempts {
 
   /** Asks one candidate after the other, and then those again whose failure may have passed, until one has begun to answer. */
   async #begin(): Promise<readonly Chunk[] | null> {
-    const { candidates, cancellation } = this.#exchange;
     const { policy } = this.#exchange.as();
-    const turns = new Turns(candidates, policy);
+    const turns = new Turns(this.#exchange.candidates, policy);
     for (let turn = turns.next(); turn !== null; turn = turns.next()) {
       if (turn.round > 0 && !(await this.#pause(turn))) {
         turns.skipped();
@@ -63,7 +62,7 @@ export class Attempts {
         return await this.#answerOf(policy.hedgeMs === null ? await this.#try(turn, turns.calls) : await this.#race(turn, turns, policy.hedgeMs));
       } catch (thrown) {
         for (const failed of failuresIn(thrown)) {
-          if (cancellation.isCancelled) throw failed.error;
+          if (this.#exchange.cancellation.isCancelled) throw failed.error;
           turns.failed(failed);
         }
       }
@@ -245,6 +244,7 @@ export class Attempts {
     const { seen, reply } = running;
     // no provider was asked
     if (seen.candidate.answeredBy !== null) return;
+    if (GatewayError.is(end) && end.usage) reply.add({ type: 'usage', usage: end.usage });
     // a provider that goes on by itself bills what it was asked, whatever has come of it
     const isUsed = end === 'outrun' || !reply.isEmpty || reply.usage.input !== null || (isLeft && !seen.candidate.mapping.cancellation);
     if (end !== null && isUsed) exchange.lost.push({ at: exchange.attempts.length, candidate: seen.candidate, reply, isLeft });

@@ -102,15 +102,13 @@ function createPassage(config: Config, entries: ReadonlyMap<string, Entry>): (na
   const wildcards = config.wildcards.toSorted((a, b) => b.id.length - a.id.length);
   // cost: what plugins remember by object, prices for example, they learn once for each name
   const passed = new LRUCache<string, Entry>({ max: mostPassed });
-  const open = (name: string, model: Model): Entry => {
-    const rest = name.slice(model.id.length - 1);
-    const policy = config.routing.default;
+  const open = (name: string, rest: string, model: Model): Entry => {
     const known = model.providers.flatMap(({ providerId }) => entries.get(`${providerId}/${rest}`)?.resolved.candidates ?? []);
     // replies name a model with its provider in front: not twice
     const id = model.id.endsWith('/*') && config.providers.has(model.id.slice(0, -2)) ? rest : name;
     const own = { ...model, id, name, providers: model.providers.map((mapping) => ({ ...mapping, externalId: mapping.externalId.replace('*', () => rest) })) };
     const candidates = known.length > 0 ? known : candidatesOf(own, config.providers);
-    return { models: [...new Set(candidates.map(({ model: behind }) => behind))], resolved: { addressing: 'alias', policy, candidates } };
+    return { models: [...new Set(candidates.map(({ model: behind }) => behind))], resolved: { addressing: 'alias', policy: config.routing.default, candidates } };
   };
   return (name) => {
     const known = passed.get(name);
@@ -118,7 +116,7 @@ function createPassage(config: Config, entries: ReadonlyMap<string, Entry>): (na
     const model = wildcards.find(({ id }) => name.length >= id.length && name.startsWith(id.slice(0, -1)));
     const rest = model === undefined ? '' : name.slice(model.id.length - 1);
     if (model === undefined || name.length > longestPassed || !passable.test(rest) || rest.includes('..')) return undefined;
-    const entry = open(name, model);
+    const entry = open(name, rest, model);
     passed.set(name, entry);
     return entry;
   };

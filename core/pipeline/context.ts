@@ -3,9 +3,8 @@
  * set by then: a plugin that reads a field too early does not compile. Only the core assigns; a tap returns values.
  */
 import type { KeyEntry } from '../api-key.ts';
-import type { ChatRequest, Reasoning, ReasoningField, Usage, UsageDetails } from '../chat.ts';
+import type { Adjustment, ChatRequest, Reasoning, ReasoningField, Usage, UsageDetails } from '../chat.ts';
 import type { Config, Mapping, Model, Policy, Pricing, Provider } from '../config.ts';
-import type { Adjustment } from '../chat.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Reply } from './reply.ts';
 import type { Cancellation } from '../cancellation.ts';
@@ -46,6 +45,9 @@ export interface Arrived {
   readonly signal: AbortSignal;
   readonly config: Config;
 }
+
+/** Whether a request asks that its texts are kept nowhere. */
+export const withholdsBodies = (headers: Arrived['headers']): boolean => headers['x-log-bodies']?.trim().toLowerCase() === 'off';
 
 export interface Authenticated extends Arrived {
   readonly principal: Principal;

@@ -1,9 +1,8 @@
 /** One request under way, and the part of it that plugins see, which grows from stage to stage (context.ts). Only this folder assigns to the fields. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { ChatRequest } from '../chat.ts';
+import type { Adjustment, ChatRequest } from '../chat.ts';
 import type { Config, Policy } from '../config.ts';
 import type { Addressing, Arrived, Attempt, AttemptResult, Candidate, Metadata, Principal, Replying, SentBy, Streaming } from './context.ts';
-import type { Adjustment } from '../chat.ts';
 import type { Door } from './door.ts';
 import { GatewayError } from '../errors.ts';
 import { Reply } from './reply.ts';
@@ -12,15 +11,8 @@ import { Cancellation } from '../cancellation.ts';
 import { pendingTap } from '../taps/pending.ts';
 import type { Given } from '../taps/runners.ts';
 
-export interface Arrival {
-  readonly method: string;
-  readonly path: string;
-  readonly address: string | null;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly config: Config;
-  /** Epoch milliseconds. */
-  readonly createdAt: number;
-}
+/** What is known of a request when it arrives. */
+type Arrival = Pick<Arrived, 'method' | 'path' | 'address' | 'headers' | 'config' | 'createdAt'>;
 
 /** The attempt that is being opened by the code that runs, where several of a request may be. safety: a connection to a provider keeps this as long as it is open, and must not keep the texts of the request that opened it. */
 const opened = new AsyncLocalStorage<{ readonly request: string; readonly attempt: WeakRef<Attempt> }>();
@@ -101,7 +93,7 @@ export class Exchange implements Arrived {
     this.address = arrival.address;
     this.headers = arrival.headers;
     this.config = arrival.config;
-    this.isDryRun = arrival.headers['x-dry-run'] === 'true';
+    this.isDryRun = arrival.headers['x-dry-run']?.toLowerCase() === 'true';
   }
 
   get signal(): AbortSignal {

@@ -3,9 +3,8 @@
  * bail decides, waterfall improves, plain observes. Async where a tap may do I/O, sync where I/O would be a fault.
  */
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook, SyncWaterfallHook } from 'tapable';
-import type { ChatRequest, Chunk } from '../chat.ts';
+import type { Adjustment, ChatRequest, Chunk } from '../chat.ts';
 import type { Arrived, AttemptResult, Authenticated, Candidate, Described, Metadata, Normalised, Principal, Replying, RequestRecord, Streaming } from './context.ts';
-import type { Adjustment } from '../chat.ts';
 
 /** The chunks of one attempt, as they come. */
 export interface ChunkSource {
@@ -44,6 +43,11 @@ export interface HealthReport {
   /** Checks of plugins, by the name that each gives to its own: `GET /` shows them beside `redis` and `database`. */
   readonly checks?: Readonly<Record<string, HealthCheck>>;
 }
+
+const notConfigured: HealthCheck = { connected: false, error: 'not configured' };
+
+/** The report before its checks. */
+export const unchecked: HealthReport = { status: 'ok', redis: notConfigured, database: notConfigured };
 
 /** The report with one more check, under a name of the plugin's own. A check that fails makes an `ok` gateway `degraded`. */
 export const withCheck = (report: HealthReport, name: string, check: HealthCheck): HealthReport => ({

@@ -4,10 +4,9 @@
  *   arrival ─ auth ─ metadata ─ parse ─ normalise ─ route ─ [ open ─ chunk* ─ attempted ]+ ─ settle ─ log
  *             401/403            400/413   400        404/503   next candidate │ in-band error    once, always
  */
-import type { ChatRequest } from '../chat.ts';
+import type { Adjustment, ChatRequest } from '../chat.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Metadata, Principal } from './context.ts';
-import type { Adjustment } from '../chat.ts';
 import { GatewayError, isBug } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { ReplyHeaders, RequestHooks } from './hooks.ts';
@@ -16,9 +15,8 @@ import { explain } from './explain.ts';
 import { recordOf } from './record.ts';
 import { standingFor } from './refusals.ts';
 import type { Refusals } from './refusals.ts';
-import type { ReplyHead } from './door.ts';
 import type { Answer, Completion } from './answer.ts';
-import type { Door } from './door.ts';
+import type { Door, ReplyHead } from './door.ts';
 import { unlessCancelled } from '../cancellation.ts';
 import { oncePerName } from '../names.ts';
 import { bare } from '../wire/fields.ts';
@@ -32,13 +30,20 @@ export interface Pipeline {
   readonly refusals: Refusals;
 }
 
-export type ReadBody = () => Promise<unknown>;
+/** The door to which a completion request came, and what serves it. */
+interface AtDoor {
+  readonly door: Door;
+  /** Reads the body. */
+  readonly body: () => Promise<unknown>;
+  readonly pipeline: Pipeline;
+}
 
 /** Serves one completion request through every stage. Never rejects: what goes wrong becomes the reply, an error with its status. */
-export async function complete(exchange: Exchange, { door, body, pipeline }: { door: Door; body: ReadBody; pipeline: Pipeline }): Promise<Completion> {
+export async function complete(exchange: Exchange, at: AtDoor): Promise<Completion> {
+  const { door, pipeline } = at;
   const ended = (error: GatewayError | null): Promise<GatewayError | null> => finish(exchange, error, pipeline);
   try {
-    await unlessCancelled(exchange.cancellation, admit(exchange, { door, body, pipeline }));
+    await unlessCancelled(exchange.cancellation, admit(exchange, at));
     if (exchange.isDryRun) return await explained(exchange, pipeline);
     if (!exchange.wantsStream) {
       await collect(exchange, pipeline.hooks);
@@ -62,7 +67,7 @@ async function explained(exchange: Exchange, pipeline: Pipeline): Promise<Comple
   return unlogged === null ? { headers, body } : refused(exchange, unlogged, pipeline);
 }
 
-async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalogue } }: { door: Door; body: ReadBody; pipeline: Pipeline }): Promise<void> {
+async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalogue } }: AtDoor): Promise<void> {
   exchange.expire(exchange.config.routing.default);
   exchange.principal ??= await authenticate(exchange, hooks);
   // safety: after each wait the request may be over and on record, and what a tap takes for it then is let go by nobody

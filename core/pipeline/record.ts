@@ -3,6 +3,7 @@ import type { Usage } from '../chat.ts';
 import type { Arrived, LostAnswer, Outcome, RecordedUsage, RequestRecord } from './context.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
+import { reasoningOf } from './reply.ts';
 import { maskedAddress } from '../wire/address.ts';
 
 /** safety: a tap of `settle` that set a field in place would set what nobody has looked at. */
@@ -54,7 +55,7 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     sent: exchange.sent,
     request,
     response: reply.isEmpty ? null : reply,
-    reasoningContent: reply.isEmpty ? null : reply.choices.map(({ reasoning }) => reasoning).join('\n\n') || null,
+    reasoningContent: reasoningOf(reply.choices),
     served: served === null ? null : { model: served.model, mapping: served.mapping, usage: reply.usage, isLeft: exchange.lost.some((one) => one.reply === reply && one.isLeft), lost: lostOf(exchange) },
   };
 }

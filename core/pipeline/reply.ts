@@ -1,4 +1,5 @@
 /** A whole answer, added up from its chunks: the reply to a caller who did not ask for a stream, and what the record keeps. */
+import { unknownUsage } from '../chat.ts';
 import type { Chunk, FinishReason, ReasoningDetail, Usage } from '../chat.ts';
 import { isFields } from '../wire/fields.ts';
 
@@ -21,7 +22,8 @@ export interface FoldedChoice {
 
 const newChoice = (): FoldedChoice => ({ text: '', reasoning: '', refusal: '', details: [], toolCalls: [], extras: [], finish: null, native: null });
 
-const unknownUsage: Usage = { input: null, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: null, reasoning: null };
+/** The reasoning text of all choices; null where there is none. */
+export const reasoningOf = (choices: readonly Pick<FoldedChoice, 'reasoning'>[]): string | null => choices.flatMap(({ reasoning }) => reasoning || []).join('\n\n') || null;
 
 /** A tool call, a reasoning detail or an extra field counts as so many characters, beside the text that it holds. */
 const notText = 200;

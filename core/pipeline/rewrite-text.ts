@@ -1,5 +1,6 @@
 /** Text of an answer, changed on its way out although it comes in pieces: what must not go out yet is held back. */
 import type { Chunk } from '../chat.ts';
+import { textKinds } from '../chat.ts';
 import type { ChunkSource } from './hooks.ts';
 
 /** Changes one text. It sees all of the text in order, torn anywhere. */
@@ -17,11 +18,9 @@ export interface TextOf {
   readonly choice: number;
 }
 
-const kinds = { 'text-delta': 'text', 'reasoning-delta': 'reasoning', 'refusal-delta': 'refusal' } as const;
+type TextChunk = Extract<Chunk, { type: keyof typeof textKinds }>;
 
-type TextChunk = Extract<Chunk, { type: keyof typeof kinds }>;
-
-const isText = (chunk: Chunk): chunk is TextChunk => Object.hasOwn(kinds, chunk.type);
+const isText = (chunk: Chunk): chunk is TextChunk => Object.hasOwn(textKinds, chunk.type);
 
 /**
  * A source whose texts go through rewriters, for a tap of `opened`. What a rewriter holds back goes out before the next piece of
@@ -66,7 +65,7 @@ class Rewriting {
     const before = chunk.type === this.#type ? [] : this.flush();
     if (chunk.type !== this.#type) {
       this.#type = chunk.type;
-      this.#rewriter = this.#create({ kind: kinds[chunk.type], choice: this.#choice });
+      this.#rewriter = this.#create({ kind: textKinds[chunk.type], choice: this.#choice });
     }
     return [...before, ...(this.#rewriter === null ? [chunk] : this.#pieces(chunk.type, this.#rewriter.push(chunk.text)))];
   }

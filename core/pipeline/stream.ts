@@ -14,10 +14,8 @@ import { within } from '../cancellation.ts';
 
 const keepAlive = ': keep-alive\n\n';
 
-export interface Ending {
-  /** Puts the request on record. Resolves before the last byte may leave; with an error, where the stream must end as broken because it cannot be on record. */
-  (error: GatewayError | null): Promise<GatewayError | null>;
-}
+/** Puts the request on record. Resolves before the last byte may leave; with an error, where the stream must end as broken because it cannot be on record. */
+type Ending = (error: GatewayError | null) => Promise<GatewayError | null>;
 
 /** Reads the whole answer into the exchange's reply. */
 export async function collect(exchange: Exchange, hooks: RequestHooks): Promise<void> {
@@ -25,7 +23,7 @@ export async function collect(exchange: Exchange, hooks: RequestHooks): Promise<
   while ((await attempts.read()) !== null);
 }
 
-export interface StreamParts {
+interface StreamParts {
   readonly hooks: RequestHooks;
   /** Makes the encoder of the reply. Called once: when a provider has begun to answer, or when the wait is so long that the reply must begin before that. */
   readonly encoder: () => Encoder;
@@ -52,7 +50,7 @@ interface PumpParts extends StreamParts {
  * The text of a streamed answer, piece by piece. The writer asks for the next piece when the client has taken the last, so a slow
  * client slows the provider. The request is on record before `next()` gives its last piece.
  */
-export class Pump implements StreamedBody {
+class Pump implements StreamedBody {
   readonly #parts: PumpParts;
   #first: Promise<readonly Chunk[] | null> | null;
   #greeting: string | null;

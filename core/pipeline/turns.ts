@@ -25,7 +25,7 @@ export class Failed {
   }
 }
 
-/** How a turn ended beside which another began first: by its own failure, because it was outrun, or it had begun too (null). */
+/** How a turn ended, where another one that was asked beside it began first: with a failure of its own, with the error of having been outrun, or with null, because it had begun too. */
 export const endOf = (turn: Turn, asked: Promise<unknown>): Promise<readonly [Turn, GatewayError | null]> => asked.then(() => [turn, null], (thrown: unknown) => [turn, thrown instanceof Failed ? thrown.error : null]);
 
 export class Turns {
@@ -79,7 +79,7 @@ export class Turns {
     if (round < this.#policy.retry.sameTarget && mayPass.has(error.code)) this.#waiting = [...this.#waiting, { candidate, round: round + 1, notBefore: performance.now() + (error.retryAfterMs ?? 0) }];
   }
 
-  /** Another one began first. Where that breaks, this one is asked again: as after any failure where it has failed, else behind all others. @param error how it ended, by itself or because the other was quicker */
+  /** Another one began first. If the other one breaks, this one is asked again: as after any failure where this one has failed, else behind all others. @param error how it ended, by itself or because the other was quicker */
   passedBy(turn: Turn, error: GatewayError | null): void {
     if (error !== null && mayMoveOn(error)) this.failed(new Failed(turn, error));
     else if (error === null || error.code === 'client_closed') this.#waiting = [...this.#waiting, turn];

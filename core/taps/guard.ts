@@ -105,7 +105,7 @@ function spentBy(plugin: string, spent: Map<string, Spent>): Spent {
   return known;
 }
 
-/** What of a request a tap's time is added to; the last argument of each hook that runs within a request has it. */
+/** The times of plugins of the request, to which the time of a tap is added. The last argument of each hook that runs within a request has them. */
 const timingsOf = (first: unknown, second: unknown): Record<string, number> | undefined => ((second ?? first) as { readonly timings?: Record<string, number> } | null | undefined)?.timings;
 
 /** cost: a request names only taps that took at least so many milliseconds; naming all of them is a fiftieth of the CPU of a plain request (test/bench). */

@@ -30,7 +30,7 @@ function sound(value: unknown, before: unknown, { returns }: GuardedTap): unknow
   throw new TypeError(`the tap returned ${kindOf(value)}, and not ${returns.expected}`);
 }
 
-/** @param context of the request, where the hook runs within one */
+/** Notes which plugin gave a source of chunks, so that a later error of the source names the plugin. @param context of the request, where the hook runs within one */
 function remember(value: unknown, { hook, plugin }: GuardedTap, context: unknown): void {
   if ((hook === 'open' || hook === 'opened') && typeof value === 'object' && value !== null) (context as { readonly given?: Given[] } | undefined)?.given?.push({ source: value, plugin });
 }

@@ -5,7 +5,6 @@ import type { Returns } from './returns.ts';
 /** All that a hook passes to its taps: the value, and the context where it has one. */
 export type Run = (first: unknown, second?: unknown) => unknown;
 
-/** One tap of one hook. */
 export interface GuardedTap {
   readonly hook: string;
   readonly plugin: string;

@@ -3,7 +3,7 @@ import { report } from './tap.ts';
 import type { GuardedTap } from './tap.ts';
 
 /** How long an observer may keep the others waiting, in milliseconds. */
-const patience: Readonly<Record<string, number>> = { log: 1000, health: 1000, close: 10_000 };
+const patienceOf = (hook: string): number => (hook === 'close' ? 10_000 : 1000);
 /** An observer that was late so often, without a call in time in between, is not waited for any more. */
 const overrunsAtMost = 3;
 
@@ -16,7 +16,7 @@ export class Wait {
 
   constructor(tapped: GuardedTap) {
     this.#tapped = tapped;
-    this.#ms = patience[tapped.hook] ?? 1000;
+    this.#ms = patienceOf(tapped.hook);
   }
 
   /** Resolves as the observer's promise does, and rejects when that is late. Resolves at once where the observer is not waited for. */

@@ -42,6 +42,11 @@ describe('a dry run', () => {
     }
   });
 
+  it('is one in capitals too, as Python writes its True', async () => {
+    const gateway = await twoTargets();
+    expect([(await explained(gateway, {}, { 'x-dry-run': 'True' })).object, gateway.asked()]).toEqual(['route.explanation', 0]);
+  });
+
   it('is JSON for a stream too', async () => {
     const gateway = await twoTargets();
     expect((await explained(gateway, { stream: true })).object).toBe('route.explanation');
