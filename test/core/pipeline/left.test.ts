@@ -84,6 +84,7 @@ describe('a request that is over', () => {
     const gateway = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', ...more } } }), { plugins: [watching] });
     expect(await contentOf(await gateway.chat({}))).toBe('hello');
     expect(contexts).toHaveLength(1);
-    await expect.poll(() => (collect(), contexts[0]?.deref())).toBeUndefined();
+    // a boolean: a poll that fails keeps the value it was given until its next look, and so would keep the context itself
+    await expect.poll(() => (collect(), contexts[0]?.deref() === undefined)).toBe(true);
   });
 });
