@@ -167,40 +167,47 @@ describe('a stream that is cut', () => {
   });
 });
 
-const slowly = (ms: number, parts: readonly string[]): Step => async (response, asked) => {
-  await pause(ms);
-  await streams(parts)(response, asked);
-};
-
 describe('while the provider thinks', () => {
   const patient = { server: { limits: { keep_alive_ms: 40 } } };
+  /** A provider that goes on when it is let to. The head of a stream leaves with its first comment, so who has a response has a comment. */
+  const thinking = (step: Step, before: Step = () => {}): { step: Step; goOn: () => void } => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    return { step: async (response, asked) => { await before(response, asked); await promise; await step(response, asked); }, goOn: resolve };
+  };
+  const fails: Step = (response) => void response.writeHead(500).end();
+
   it('the client gets comments, then the answer', async () => {
-    const { chat } = await one(slowly(150, said('at last')), patient);
-    const { comments, text, done } = await readEvents(await chat({ stream: true }));
+    const { step, goOn } = thinking(streams(said('at last')));
+    const response = await (await one(step, patient)).chat({ stream: true });
+    goOn();
+    const { comments, text, done } = await readEvents(response);
     expect(comments).toBeGreaterThan(0);
     expect([text, done]).toEqual(['at last', true]);
   });
 
   it('the client gets comments in the middle of an answer', async () => {
-    const { chat } = await one(async (response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(event({ content: 'a' }));
-      await pause(150);
-      response.end(said('b').join(''));
-    }, patient);
-    const { comments, text } = await readEvents(await chat({ stream: true }));
+    const { step, goOn } = thinking((response) => void response.end(said('b').join('')), (response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).write(event({ content: 'a' })));
+    const [watched, kept] = (await (await one(step, patient)).chat({ stream: true })).body!.tee();
+    for await (const bytes of watched) if (Buffer.from(bytes).toString().startsWith(':')) goOn();
+    const { comments, text } = await readEvents(new Response(kept));
     expect([text, comments > 0]).toEqual(['ab', true]);
   });
 
   it('a fallback still happens, unseen', async () => {
-    const [first, second] = [await provider(async (response) => { await pause(100); response.writeHead(500).end(); }), await provider(streams(said('saved')))];
+    const { step, goOn } = thinking(fails);
+    const [first, second] = [await provider(step), await provider(streams(said('saved')))];
     const { chat } = await gatewayOf(twoUpstreams(first.url, second.url, patient));
-    const { text, done, events } = await readEvents(await chat({ stream: true }));
+    const response = await chat({ stream: true });
+    goOn();
+    const { text, done, events } = await readEvents(response);
     expect([text, done, events[0].model]).toEqual(['saved', true, 'two/plain']);
   });
 
   it('a failure after the first comment is told in the stream', async () => {
-    const { chat, records } = await one(async (response) => { await pause(100); response.writeHead(500).end(); }, patient);
+    const { step, goOn } = thinking(fails);
+    const { chat, records } = await one(step, patient);
     const response = await chat({ stream: true });
+    goOn();
     const { events, done, comments } = await readEvents(response);
     expect([response.status, comments > 0, events.length, events[0].error.code, done]).toEqual([200, true, 1, 'upstream_error', false]);
     expect(records).toMatchObject([{ outcome: 'failed', status: 200, error: { code: 'upstream_error' } }]);

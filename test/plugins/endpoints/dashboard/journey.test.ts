@@ -263,13 +263,11 @@ describe('the live tail', () => {
     page = await scene.open('/dashboard/logs?live=1');
     await page.locator('.is-live').getByText('Live').waitFor();
     await page.mouse.move(5, 5);
-    const began = Date.now();
     for (let at = 0; at < 1000; at += 100) await Promise.all(Array.from({ length: 100 }, async (_, more) => await scene.chat(`burst ${at + more}`)));
     const last = await scene.chat('the last one');
     await page.locator(`a[href*="log=${last}"]`).first().waitFor();
     expect(await page.locator('.log-table tbody tr').count()).toBeLessThanOrEqual(500);
     expect(await page.locator('.row-link').count()).toBeGreaterThan(100);
-    expect(Date.now() - began).toBeLessThan(20_000);
     await page.locator('.log-table').hover();
     await scene.chat('while somebody reads');
     await page.getByRole('button', { name: /new requests/ }).click();
