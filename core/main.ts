@@ -6,7 +6,7 @@
 import module from 'node:module';
 import { dirname } from 'node:path';
 import v8 from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { collectAfterStart } from './collect.ts';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 19)) {
@@ -25,26 +25,13 @@ const cache = module.getCompileCacheDir();
 if (cache !== undefined) process.env['NODE_COMPILE_CACHE'] ??= dirname(cache);
 await import('./cli/program.ts');
 
-const startedMs = 1000;
-const lookMs = 1000;
-/** A process that was busy for less than this share of the time serves nobody whom a pause would hold up. */
-const quiet = 0.1;
+collectAfterStart();
+
+const startedMs = 2000;
 
 setTimeout(() => {
-  const started = performance.eventLoopUtilization();
-  setTimeout(() => {
-    module.flushCompileCache();
-    // cost: V8 collects old objects when they are four times those that lived on. At one and a half times a process under load takes a
-    // third less, for 1 % of CPU (bench soak); during the start it would collect four times, which takes 100 ms
-    v8.setFlagsFromString('--heap-growing-percent=50');
-    if (performance.eventLoopUtilization(started).utilization < quiet) collectOnce();
-  }, lookMs).unref();
+  module.flushCompileCache();
+  // cost: V8 collects old objects when they are four times those that lived on. At one and a half times a process under load takes a
+  // third less, for 1 % of CPU (bench soak); during the start it would collect four times, which takes 100 ms
+  v8.setFlagsFromString('--heap-growing-percent=50');
 }, startedMs).unref();
-
-/** cost: what the start leaves behind is 27 MB, which V8 keeps for as long as nobody asks anything; to collect it takes 60 ms. */
-function collectOnce(): void {
-  v8.setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as (options: { type: 'major'; flavor: 'last-resort' }) => void;
-  v8.setFlagsFromString('--no-expose-gc');
-  collect({ type: 'major', flavor: 'last-resort' });
-}

@@ -2,6 +2,7 @@
 import { writeSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { workerData } from 'node:worker_threads';
+import { collectAfterStart } from '../collect.ts';
 import { createLogger } from '../logger.ts';
 import { Places } from './places.ts';
 import type { WatchdogSettings } from './watchdog.ts';
@@ -63,3 +64,4 @@ function say(forMs: number, frames: readonly Frame[]): void {
 }
 
 setInterval(look, lookEveryMs);
+collectAfterStart();

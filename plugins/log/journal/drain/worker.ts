@@ -6,6 +6,7 @@ import module from 'node:module';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
+import { collectAfterStart } from '../../../../core/collect.ts';
 import { messageOf } from '../../../../core/exit.ts';
 import { BadQuery } from '../../../../core/log/store.ts';
 import { Drain } from './drain.ts';
@@ -248,4 +249,5 @@ async function answer({ id, call, args, until }: Ask): Promise<void> {
 
 port.on('message', (ask: Ask) => void answer(ask));
 void sumUp();
+collectAfterStart();
 await run();
