@@ -26,9 +26,18 @@ export interface TailEvents {
 }
 
 const maxBytes = 8 * 1024 * 1024;
+const readBytes = 1024 * 1024;
+const none: Buffer = Buffer.alloc(0);
 const cursorEveryMs = 1000;
 
-const idOf = (payload: string): string => /^\{"id":"([^"]{1,64})"/.exec(payload)?.[1] ?? '';
+const beforeId = '{"id":"';
+const longestId = 64;
+
+function idOf(payload: string): string {
+  if (!payload.startsWith(beforeId)) return '';
+  const end = payload.indexOf('"', beforeId.length);
+  return end > 0 && end <= beforeId.length + longestId ? payload.slice(beforeId.length, end) : '';
+}
 
 export class Tail {
   readonly folder: string;
@@ -39,7 +48,10 @@ export class Tail {
   #file: number | null = null;
   readonly #most: number;
   #open: Map<string, string>;
-  #buffer: Buffer = Buffer.alloc(0);
+  /** cost: all reads go into the same memory. V8 counts the bytes of buffers, and collected the whole heap for each new one of eight megabytes. */
+  #room: Buffer = none;
+  /** The part of it that was read last. */
+  #buffer: Buffer = none;
   /** The instance writes no more, so an incomplete frame stays incomplete. */
   #isEnded: boolean;
   #isDone = false;
@@ -128,9 +140,16 @@ export class Tail {
   }
 
   close(): void {
+    this.#leave();
+    this.#buffer = this.#room = none;
+  }
+
+  #leave(): void {
     if (this.#file !== null) closeSync(this.#file);
     this.#file = null;
-    this.#buffer = Buffer.alloc(0);
+    this.#buffer = none;
+    // one large frame must not keep its memory for ever
+    if (this.#room.length > readBytes) this.#room = none;
   }
 
   /** On a disk that the journal has filled there is no room for the cursor. Then the oldest segment, which the store has, makes room. */
@@ -205,20 +224,20 @@ export class Tail {
     const from = offset - this.#bufferFrom;
     const isHere = this.#file !== null && segment === this.#bufferSegment && from >= 0 && from <= this.#buffer.length;
     if (isHere && this.#buffer.length - from >= Math.max(wanted, 1)) return { bytes: this.#buffer, from };
-    if (segment !== this.#bufferSegment) this.close();
+    if (segment !== this.#bufferSegment) this.#leave();
     this.#bufferSegment = segment;
     this.#bufferFrom = offset;
     this.#file ??= openIfThere(pathOf(this.folder, segment));
-    if (this.#file === null) return { bytes: (this.#buffer = Buffer.alloc(0)), from: 0 };
-    const size = Math.max(0, Math.min(fstatSync(this.#file).size - offset, Math.max(wanted, maxBytes)));
-    const bytes = Buffer.allocUnsafe(size);
+    if (this.#file === null) return { bytes: (this.#buffer = none), from: 0 };
+    const size = Math.max(0, Math.min(fstatSync(this.#file).size - offset, Math.max(wanted, readBytes)));
+    if (this.#room.length < size) this.#room = Buffer.allocUnsafeSlow(Math.max(size, readBytes));
     let read = 0;
     while (read < size) {
-      const count = readSync(this.#file, bytes, read, size - read, offset + read);
+      const count = readSync(this.#file, this.#room, read, size - read, offset + read);
       if (count === 0) break;
       read += count;
     }
-    this.#buffer = bytes.subarray(0, read);
+    this.#buffer = this.#room.subarray(0, read);
     return { bytes: this.#buffer, from: 0 };
   }
 }

@@ -65,16 +65,23 @@ interface Match {
   readonly place: number;
 }
 
+/** cost: texts of this length are compared by V8 at once, which takes a tenth of the time for each unit. */
+const block = 128;
+
 /** How many units before both places are the same. */
 function sameBefore(text: string, base: string, { at, place, most }: Match & { readonly most: number }): number {
+  const end = Math.min(most, place);
   let same = 0;
-  while (same < most && place - same > 0 && text.charCodeAt(at - same - 1) === base.charCodeAt(place - same - 1)) same++;
+  while (same + block <= end && text.slice(at - same - block, at - same) === base.slice(place - same - block, place - same)) same += block;
+  while (same < end && text.charCodeAt(at - same - 1) === base.charCodeAt(place - same - 1)) same++;
   return same;
 }
 
 /** How many units from both places on are the same. */
 function sameFrom(text: string, base: string, { at, place }: Match): number {
+  const end = Math.min(text.length - at, base.length - place);
   let same = 0;
-  while (at + same < text.length && place + same < base.length && text.charCodeAt(at + same) === base.charCodeAt(place + same)) same++;
+  while (same + block <= end && text.slice(at + same, at + same + block) === base.slice(place + same, place + same + block)) same += block;
+  while (same < end && text.charCodeAt(at + same) === base.charCodeAt(place + same)) same++;
   return same;
 }

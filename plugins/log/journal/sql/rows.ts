@@ -8,6 +8,8 @@ import type { FieldKind, Keyed, RecordField } from '../../../../core/log/fields.
 import { isId } from '../../../../core/log/record-id.ts';
 import type { LoggedDetail, LoggedRequest, LoggedWhole } from '../../../../core/log/store.ts';
 import { parseDollars, formatDollars } from '../../../../core/money.ts';
+import { isFields } from '../../../../core/wire/fields.ts';
+import type { Fields } from '../../../../core/wire/fields.ts';
 import { reasoningOf } from '../../../../core/pipeline/reply.ts';
 import { requestBody, responseBody } from './bodies.ts';
 import type { StoredChoice } from './bodies.ts';
@@ -115,21 +117,6 @@ function valueAt(record: object, [outer, inner]: Path): unknown {
 
 const valueIn = (record: object, name: string): unknown => valueAt(record, pathOf(name));
 
-/** cost: paths are split once, not for each record. */
-const cellsOf = columnFields.map(({ name, column, kind, otherwise = null }) => ({ path: pathOf(name), column, kind, otherwise: otherwise as Cell }));
-
-function requestRow(record: Columns, more: string): Pick<Row, 'request' | 'attempts'> {
-  const cells: Record<string, Cell | Cells<Cell>> = {};
-  for (const { path, column, kind, otherwise } of cellsOf) cells[column] = written[kind](valueAt(record, path)) ?? otherwise;
-  cells['metadata'] = metadataOf(record.metadata);
-  cells['fields'] = pluginFieldsOf(record.fields);
-  cells['failed'] = record.outcome !== 'answered';
-  cells['more'] = more;
-  const { asked, attempts } = attemptsOf(record, more);
-  Object.assign(cells, asked);
-  return { request: cells as RequestRow, attempts };
-}
-
 /** How a value goes into its column; null: the record has none. JSON columns have rules of their own. */
 const written: Readonly<Record<FieldKind, (value: unknown) => Cell>> = {
   id: (value) => value as string,
@@ -144,6 +131,21 @@ const written: Readonly<Record<FieldKind, (value: unknown) => Cell>> = {
   json: () => null,
 };
 
+/** cost: paths are split once, not for each record. */
+const cellsOf = columnFields.filter(({ kind }) => kind !== 'json').map(({ name, column, kind, otherwise = null }) => ({ path: pathOf(name), column, write: written[kind], otherwise: otherwise as Cell }));
+
+function requestRow(record: Columns, more: string): Pick<Row, 'request' | 'attempts'> {
+  const cells: Record<string, Cell | Cells<Cell>> = {};
+  for (const { path, column, write, otherwise } of cellsOf) cells[column] = write(valueAt(record, path)) ?? otherwise;
+  cells['metadata'] = metadataOf(record.metadata);
+  cells['fields'] = pluginFieldsOf(record.fields);
+  cells['failed'] = record.outcome !== 'answered';
+  cells['more'] = more;
+  const { asked, attempts } = attemptsOf(record, more);
+  Object.assign(cells, asked);
+  return { request: cells as RequestRow, attempts };
+}
+
 function timeOf(value: unknown): number {
   const at = Date.parse(value as string);
   if (Number.isNaN(at)) throw new Error('its time is none');
@@ -157,7 +159,14 @@ function costOf(dollars: unknown): string | null {
 
 const entriesOf = (value: unknown): [string, unknown][] => (typeof value === 'object' && value !== null ? Object.entries(value) : []);
 
-const metadataOf = (metadata: unknown): Record<string, string> => Object.fromEntries(entriesOf(metadata).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value) ?? '']));
+/** cost: mostly all values are texts, and stay as they are. */
+const metadataOf = (metadata: unknown): Cells<string> =>
+  isFields(metadata) && areTexts(metadata) ? metadata : Object.fromEntries(entriesOf(metadata).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value) ?? '']));
+
+function areTexts(values: Fields): values is Cells<string> {
+  for (const name in values) if (typeof values[name] !== 'string') return false;
+  return true;
+}
 
 /** A plugin may put anything on the record; what is neither text, number nor flag is left out. */
 function pluginFieldsOf(fields: unknown): Record<string, string | number | boolean> {

@@ -44,18 +44,23 @@ export const prepareBlocks = (database: DatabaseSync): BlockStatements => ({
   block: database.prepare('insert into gateway_body_blocks (last, data) values (?, ?)'),
 });
 
-/** @param idOf the id of a row as the database has it */
-export function insertBodies({ body, block }: BlockStatements, bodies: readonly BodyRow[], idOf: (id: string) => Uint8Array): void {
+/** A body with the id of its row as the database has it. */
+export interface StoredBody {
+  readonly id: Uint8Array;
+  readonly body: BodyRow;
+}
+
+export function insertBodies({ body, block }: BlockStatements, bodies: readonly StoredBody[]): void {
   for (const rows of blocksOf(bodies)) {
-    const texts = rows.map(({ request, response, reasoning, upstream }): Texts => (upstream === null ? [request, response, reasoning] : [request, response, reasoning, upstream]));
-    const last = rows.reduce((most, { id }) => (id > most ? id : most), '');
-    const { lastInsertRowid } = block.run(idOf(last), zstdCompressSync(JSON.stringify(texts), options));
-    for (const [place, { id }] of rows.entries()) body.run(idOf(id), lastInsertRowid, place);
+    const texts = rows.map(({ body: { request, response, reasoning, upstream } }): Texts => (upstream === null ? [request, response, reasoning] : [request, response, reasoning, upstream]));
+    const last = rows.reduce((most, row) => (row.body.id > most.body.id ? row : most));
+    const { lastInsertRowid } = block.run(last.id, zstdCompressSync(JSON.stringify(texts), options));
+    for (const [place, { id }] of rows.entries()) body.run(id, lastInsertRowid, place);
   }
 }
 
-function blocksOf(bodies: readonly BodyRow[]): BodyRow[][] {
-  const blocks: BodyRow[][] = [];
+function blocksOf(bodies: readonly StoredBody[]): StoredBody[][] {
+  const blocks: StoredBody[][] = [];
   let room = 0;
   for (const row of bodies) {
     if (room <= 0) {
@@ -63,10 +68,12 @@ function blocksOf(bodies: readonly BodyRow[]): BodyRow[][] {
       room = blockLength;
     }
     blocks.at(-1)?.push(row);
-    room -= (row.request?.length ?? 0) + (row.response?.length ?? 0) + (row.reasoning?.length ?? 0) + (row.upstream?.length ?? 0);
+    room -= lengthOf(row.body);
   }
   return blocks;
 }
+
+const lengthOf = ({ request, response, reasoning, upstream }: BodyRow): number => (request?.length ?? 0) + (response?.length ?? 0) + (reasoning?.length ?? 0) + (upstream?.length ?? 0);
 
 /** Deletes the bodies of one request: its row, and its texts in the block, which other requests share. False: it had none. */
 export function forgetBody(database: DatabaseSync, id: Uint8Array): boolean {

@@ -15,7 +15,7 @@ import { complete, periodsOf, spans } from '../sums/rollup.ts';
 import { unfilled } from './backfill.ts';
 import type { Filled } from './backfill.ts';
 import { bodySql, forgetBody, insertBodies, prepareBlocks } from './blocks.ts';
-import type { BlockStatements } from './blocks.ts';
+import type { BlockStatements, StoredBody } from './blocks.ts';
 import { codeOf, isBroken, SqliteFile } from './sqlite-file.ts';
 import { createKeyStore } from './keys.ts';
 import type { Steps } from './keys.ts';
@@ -169,16 +169,19 @@ function within<T>(database: DatabaseSync, work: () => T): T {
 function insertRows(database: DatabaseSync, statements: Statements | null, rows: readonly Row[]): void {
   if (statements === null) throw new Error('the database is not open');
   within(database, () => {
-    const added = rows.filter((row) => insertRow(statements, row));
-    insertBodies(statements, added.flatMap(({ body }) => (body === null ? [] : [body])), bytesOf);
+    const bodies: StoredBody[] = [];
+    for (const row of rows) {
+      const id = bytesOf(row.request.id);
+      if (insertRow(statements, row, id) && row.body !== null) bodies.push({ id, body: row.body });
+    }
+    insertBodies(statements, bodies);
     for (const { span, start } of periodsOf(rows.map(({ request }) => timeOfId(request.id)))) statements.unroll.run(start, span);
   });
 }
 
 /** False: the row was there already. */
-function insertRow({ request, tag, attempt }: Statements, row: Row): boolean {
-  const id = bytesOf(row.request.id);
-  const { changes } = request.run(...requestColumns.map(({ column, kind }) => cellOf(row.request[column] ?? null, kind)));
+function insertRow({ request, tag, attempt }: Statements, row: Row, id: Buffer): boolean {
+  const { changes } = request.run(...requestColumns.map(({ column, kind }) => (kind === 'id' ? id : cellOf(row.request[column] ?? null, kind))));
   if (changes === 0) return false;
   for (const [name, value] of tagsOf(row.request)) tag.run(name, value, id);
   for (const one of row.attempts) insertAttempt(attempt, one);

@@ -47,7 +47,11 @@ export const isKept = (dimension: string, span: Span): boolean => (isKeyed(dimen
 export const startOf = (ms: number, span: Span): number => Math.floor(ms / span) * span;
 
 /** The periods to which these moments belong. */
-export const periodsOf = (moments: readonly number[]): Period[] => spans.flatMap((span) => Array.from(new Set(moments.map((at) => startOf(at, span))), (start) => ({ span, start })));
+export function periodsOf(moments: readonly number[]): Period[] {
+  // cost: the records of a batch mostly are of one quarter of an hour, and longer periods are made of such
+  const quarters = [...new Set(moments.map((at) => startOf(at, spans[2])))];
+  return spans.flatMap((span) => Array.from(new Set(quarters.map((at) => startOf(at, span))), (start) => ({ span, start })));
+}
 
 interface Plan {
   readonly dimension: string;

@@ -101,16 +101,15 @@ const textAt = (kind: number | undefined, at: number): number => at + head + par
 export function frameOf(kind: Kind, content: Buffer): Frame {
   if (!isInParts(kind)) return { kind, payload: content.toString('utf8') };
   let at = partsHead(kind);
-  const texts: string[] = [];
-  for (let part = 0; part < lengthsOf(kind); part++) {
-    const end = at + content.readUInt32LE(4 * part);
-    texts.push(content.toString('utf8', at, end));
-    at = end;
-  }
-  texts.push(content.toString('utf8', at));
-  const [payload = '', more = '', ...rest] = texts;
-  const [request = '', response = ''] = rest.slice(-2);
-  return { kind, payload, parts: { more, request, response, ...(kind === WITH_SENT && { sent: rest[0] ?? '' }) } };
+  const next = (part: number): string => {
+    const begin = at;
+    at += content.readUInt32LE(4 * part);
+    return content.toString('utf8', begin, at);
+  };
+  const [payload, more] = [next(0), next(1)];
+  const sent = kind === WITH_SENT ? { sent: next(2) } : {};
+  const request = next(lengthsOf(kind) - 1);
+  return { kind, payload, parts: { more, ...sent, request, response: content.toString('utf8', at) } };
 }
 
 /** The size of this frame by the length in its head; the size of a head where the head is not complete. */
