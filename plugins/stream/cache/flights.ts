@@ -12,13 +12,11 @@ export type Miss = 'failed' | 'left';
 
 /** A request on its way through the cache. */
 export interface Traveller {
-  /** The traveller asks for all that wait under its key. */
-  leads: boolean;
-}
-
-interface Waiting {
-  readonly traveller: Traveller;
-  readonly resolve: (turn: Turn) => void;
+  readonly key: string;
+  /** The flight in which the traveller asks for all that wait under its key; null: it does not ask for others. */
+  leads: Flight | null;
+  /** Ends its wait; null: it waits for nobody. */
+  resolve: ((turn: Turn) => void) | null;
 }
 
 /** safety: after so many failures in a row everybody asks for himself, so that nobody waits for a row of slow failures. */
@@ -26,7 +24,7 @@ const mostFailures = 2;
 
 interface Flight {
   /** In the order of their arrival. */
-  readonly waiting: Waiting[];
+  readonly waiting: Traveller[];
   failures: number;
   /** The one that asks wants a new answer, whatever is kept. */
   renews: boolean;
@@ -36,11 +34,12 @@ interface Flight {
 export class Flights {
   readonly #flights = new Map<string, Flight>();
 
-  /** The traveller asks, unless somebody asks under this key already. */
-  lead(key: string, traveller: Traveller, renews: boolean): boolean {
+  /** The traveller asks, unless somebody asks under its key already. */
+  lead(traveller: Traveller, renews: boolean): boolean {
+    const { key } = traveller;
     if (this.#flights.has(key)) return false;
-    this.#flights.set(key, { waiting: [], failures: 0, renews });
-    traveller.leads = true;
+    traveller.leads = { waiting: [], failures: 0, renews };
+    this.#flights.set(key, traveller.leads);
     return true;
   }
 
@@ -50,37 +49,45 @@ export class Flights {
   }
 
   /** Resolves when it is this traveller's turn. */
-  wait(key: string, traveller: Traveller): Promise<Turn> {
+  wait(traveller: Traveller): Promise<Turn> {
     return new Promise((resolve) => {
-      const flight = this.#flights.get(key);
-      if (flight === undefined) resolve('ask');
-      else flight.waiting.push({ traveller, resolve });
+      const flight = this.#flights.get(traveller.key);
+      if (flight === undefined) return resolve('ask');
+      traveller.resolve = resolve;
+      flight.waiting.push(traveller);
     });
   }
 
   /** The traveller waits no more; its turn is to ask, for itself. */
-  leave(key: string, traveller: Traveller): void {
-    const { waiting = [] } = this.#flights.get(key) ?? {};
-    const at = waiting.findIndex((one) => one.traveller === traveller);
-    if (at >= 0) waiting.splice(at, 1)[0]?.resolve('ask');
+  leave(traveller: Traveller): void {
+    if (traveller.resolve === null) return;
+    const { waiting = [] } = this.#flights.get(traveller.key) ?? {};
+    const at = waiting.indexOf(traveller);
+    if (at >= 0) waiting.splice(at, 1);
+    call(traveller, 'ask');
   }
 
   /** What came of the traveller that asked. All that wait get its answer; where there is none, the first of them asks. */
-  end(key: string, leader: Traveller, result: Entry | Miss): void {
-    const flight = this.#flights.get(key);
-    if (!leader.leads || flight === undefined) return;
-    leader.leads = false;
+  end(leader: Traveller, result: Entry | Miss): void {
+    const flight = leader.leads;
+    if (flight === null) return;
+    leader.leads = null;
     if (result === 'failed') flight.failures++;
     const isPassedOn = result === 'left' || (result === 'failed' && flight.failures < mostFailures);
     const next = isPassedOn ? flight.waiting.shift() : undefined;
     if (next === undefined) {
-      this.#flights.delete(key);
-      for (const { resolve } of flight.waiting) resolve(typeof result === 'string' ? 'ask' : result);
+      this.#flights.delete(leader.key);
+      for (const traveller of flight.waiting) call(traveller, typeof result === 'string' ? 'ask' : result);
       return;
     }
     // safety: it leads from this moment on, and not from when its promise is looked at: its client may have left by then
-    next.traveller.leads = true;
+    next.leads = flight;
     flight.renews = false;
-    next.resolve('ask');
+    call(next, 'ask');
   }
+}
+
+function call(traveller: Traveller, turn: Turn): void {
+  traveller.resolve?.(turn);
+  traveller.resolve = null;
 }

@@ -72,7 +72,6 @@ function wishOf({ headers, principal, policy }: Normalised): Wish {
 
 /** A request for which the cache is in use. */
 interface Use extends Traveller {
-  readonly key: string;
   /** The answer of a hit; null: a provider is asked. */
   entry: Entry | null;
   /** A recording of each attempt: a request may ask several providers, also at one time. */
@@ -104,9 +103,9 @@ class Cache {
     const wish = wishOf(context);
     if (wish === null || candidates.every(({ dropped }) => dropped !== null)) return candidates;
     if (context.isDryRun) return wish === 'refresh' ? candidates : this.#foresee(candidates, context);
-    const use: Use = { key: keyOf(context, candidates), entry: null, recordings: [], leads: false };
+    const use: Use = { key: keyOf(context, candidates), entry: null, recordings: [], leads: null, resolve: null };
     this.#uses.set(context, use);
-    const leads = this.#flights.lead(use.key, use, wish === 'refresh');
+    const leads = this.#flights.lead(use, wish === 'refresh');
     // who wants a new answer waits for no other one
     if (wish === 'refresh') return candidates;
     if (leads) return this.#find(use, candidates);
@@ -133,21 +132,21 @@ class Cache {
    */
   wordFor(context: Replying): 'hit' | 'miss' | undefined {
     const use = this.#uses.get(context);
-    return use === undefined || context.attempt === null ? undefined : use.entry === null ? 'miss' : 'hit';
+    return use === undefined ? undefined : wordOf(use, context);
   }
 
   /** The request is over: its record is marked, its answer kept, and who waits for it goes on. */
   settle(record: RequestRecord, context: Replying): RequestRecord {
     const use = this.#uses.get(context);
     if (use === undefined) return record;
-    const word = this.wordFor(context);
+    const word = wordOf(use, context);
     this.#uses.delete(context);
     if (word !== undefined) this.#counts[word]++;
     if (use.entry !== null) return word === undefined ? record : { ...record, cost: '0', costIsUpperBound: false, prices: null, tokensPerSecond: null, fields: { ...record.fields, cache: word } };
     const entry = record.outcome === 'answered' ? entryOf(use, context) : null;
     if (entry !== null && isKept(entry)) this.#store.keep(use.key, entry);
-    this.#flights.leave(use.key, use);
-    this.#flights.end(use.key, use, entry ?? (record.outcome === 'gone' ? 'left' : 'failed'));
+    this.#flights.leave(use);
+    this.#flights.end(use, entry ?? (record.outcome === 'gone' ? 'left' : 'failed'));
     return word === undefined ? record : { ...record, fields: { ...record.fields, cache: word } };
   }
 
@@ -160,7 +159,7 @@ class Cache {
     const giver = entry === null ? undefined : giverOf(entry, candidates);
     if (entry === null || giver === undefined) return candidates;
     use.entry = entry;
-    this.#flights.end(use.key, use, entry);
+    this.#flights.end(use, entry);
     return [answeredFrom(giver)];
   }
 
@@ -174,10 +173,10 @@ class Cache {
   async #wait(use: Use, candidates: readonly Candidate[], context: Normalised): Promise<readonly Candidate[]> {
     const { policy, startedAt } = context;
     // a moment before the request's own time is over, which would name this plugin as the one at fault
-    const timer = setTimeout(() => this.#flights.leave(use.key, use), Math.max(0, startedAt + policy.timeouts.total - performance.now() - marginMs));
-    const turn = await this.#flights.wait(use.key, use).finally(() => clearTimeout(timer));
+    const timer = setTimeout(() => this.#flights.leave(use), Math.max(0, startedAt + policy.timeouts.total - performance.now() - marginMs));
+    const turn = await this.#flights.wait(use).finally(() => clearTimeout(timer));
     if (turn !== 'ask') return this.#found(use, turn, candidates);
-    if (!use.leads && performance.now() >= startedAt + policy.timeouts.total - 2 * marginMs) throw new GatewayError('upstream_timeout', `The request waited for the answer to an equal one for ${policy.timeouts.total / 1000} s.`);
+    if (use.leads === null && performance.now() >= startedAt + policy.timeouts.total - 2 * marginMs) throw new GatewayError('upstream_timeout', `The request waited for the answer to an equal one for ${policy.timeouts.total / 1000} s.`);
     return candidates;
   }
 
@@ -187,6 +186,8 @@ class Cache {
     return giver === undefined ? candidates : [{ ...answeredFrom(giver), note: { by: name, text: 'the cache has its answer, so nobody is asked' } }];
   }
 }
+
+const wordOf = ({ entry }: Use, { attempt }: Replying): 'hit' | 'miss' | undefined => (attempt === null ? undefined : entry === null ? 'miss' : 'hit');
 
 /** The answer of the attempt that served the request; null where there is none. */
 function entryOf({ recordings }: Use, { attempt }: Replying): Entry | null {

@@ -10,7 +10,7 @@ import { gatewayOf, provider } from '../../../core/scene.ts';
 import { counting, plain } from './scene.ts';
 
 const candidates = (...ids: string[]): Candidate[] => ids.map((id) => ({ model: { id }, reasoning: null }) as unknown as Candidate);
-const key = (request: object, { caller = 'a', of = candidates('m') }: { caller?: string | null; of?: Candidate[] } = {}): string => keyOf({ principal: { key: caller }, request } as unknown as Normalised, of);
+const key = (request: object, { caller = 'a', of = candidates('m') }: { caller?: string | null; of?: Candidate[] } = {}): string => keyOf({ principal: { key: caller }, request: { messages: [], ...request } } as unknown as Normalised, of);
 
 /** Every place in a value, as the way to it. */
 function* placesIn(value: unknown, way: readonly (string | number)[] = []): Generator<readonly (string | number)[]> {
@@ -50,6 +50,21 @@ describe('the key of an answer', () => {
     expect(key({ temperature: 1, rest: {}, messages: request.messages, model: 'm', form: 'messages', door: { id: 1 }, adjustments: [{ parameter: 'a', change: 'dropped' }] })).toBe(own);
     const ways = [{ rest: { top_k: 1 } }, { native: { fields: { a: 1 } } }, { messages: [{ role: 'user', content: 'hi', native: { fields: { a: 1 } } }] }];
     for (const way of ways) expect(new Set(['messages', 'responses', undefined].map((form) => key({ ...request, ...way, form }))).size, JSON.stringify(way)).toBe(3);
+  });
+
+  test('changes with where one text ends and the next begins', () => {
+    const said = (role: string, content: string): object => ({ role, content });
+    const ways = [
+      [said('user', 'ab'), said('user', 'c')],
+      [said('user', 'a'), said('user', 'bc')],
+      [said('user', 'a"4:user"2:bc')],
+      [said('user', 'ab'), said('user', 'c'), said('user', '')],
+      [said('user', ''), said('user', 'ab'), said('user', 'c')],
+      [{ ...said('user', 'ab'), name: 'c' }, said('user', 'c')],
+      [{ role: 'user', content: [{ type: 'text', text: 'ab' }] }, said('user', 'c')],
+    ];
+    expect(new Set(ways.map((messages) => key({ messages, rest: {} }))).size).toBe(ways.length);
+    expect(key({ messages: [], model: 'ab', user: 'c' })).not.toBe(key({ messages: [said('ab', 'c')] }));
   });
 
   test('changes with what is asked where it is no chat', () => {
