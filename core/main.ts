@@ -6,7 +6,7 @@
 import module from 'node:module';
 import { dirname } from 'node:path';
 import v8 from 'node:v8';
-import { collectAfterStart } from './collect.ts';
+import { collectAfterStart } from './host/threads/collect.ts';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 19)) {

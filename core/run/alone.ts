@@ -3,7 +3,7 @@ import { Exit, messageOf } from '../exit.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import { watchConfig } from '../host/reload.ts';
 import type { Rebuilt } from '../host/reload.ts';
-import { watchLoop } from '../host/watchdog.ts';
+import { watchLoop } from '../host/threads/watchdog.ts';
 import { prepareToBind } from '../http/bind.ts';
 import { listen } from '../http/listen.ts';
 import { codeOf, isFaulty, refuseOpenPort } from './serving.ts';

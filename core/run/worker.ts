@@ -8,7 +8,7 @@ import type { RunningGateway } from '../host/gateway.ts';
 import { tellReload } from '../host/reloads/history.ts';
 import type { LastReload } from '../host/reloads/history.ts';
 import { retire } from '../host/reload.ts';
-import { watchLoop } from '../host/watchdog.ts';
+import { watchLoop } from '../host/threads/watchdog.ts';
 import { listen } from '../http/listen.ts';
 import type { Listening } from '../http/listen.ts';
 import { Secret } from '../secret.ts';

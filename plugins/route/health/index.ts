@@ -34,8 +34,8 @@ export default definePlugin({
     const targets = state('targets', () => new Targets());
     /** Requests for which one target alone stood. */
     const alone = new WeakSet<object>();
-    /** What a request is to try after a rest. */
-    const tried = new WeakMap<object, readonly Target[]>();
+    /** What a request is to try after a rest. cost: mostly nobody tries anything, and to look into an empty Map takes no time. */
+    const tried = new Map<object, readonly Target[]>();
     const look = (candidates: readonly Candidate[], context: Normalised): Look => {
       const looked = lookAt(candidates, context.policy, (candidate) => targets.standing(candidate, context.id));
       if (looked.standing === 1) alone.add(context);
@@ -67,6 +67,7 @@ export default definePlugin({
     peers?.on('told', (told) => targets.hear(told as Told));
     hooks.settle.tap((record, context) => {
       for (const target of tried.get(context) ?? []) target.release(record.id);
+      tried.delete(context);
       return record;
     });
     addTargetRoutes(routes, { targets, config, peers });

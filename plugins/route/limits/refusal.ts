@@ -70,7 +70,8 @@ export function headersOf(subjects: readonly Subject[], levels: readonly Level[]
   const headers: Record<string, string> = {};
   let [requestsLeft, tokensLeft] = [Infinity, Infinity];
   let dollarsLeft: bigint | null = null;
-  for (const [at, { caps }] of subjects.entries()) {
+  for (let at = 0; at < subjects.length; at++) {
+    const { caps } = subjects[at] as Subject;
     const level = levels[at] as Level;
     if (caps.requests !== null && caps.requests - level.requests < requestsLeft) {
       requestsLeft = caps.requests - level.requests;
@@ -80,7 +81,8 @@ export function headersOf(subjects: readonly Subject[], levels: readonly Level[]
       tokensLeft = caps.tokens - level.tokens;
       write(headers, names.tokens, { limit: caps.tokens, left: tokensLeft, resetMs: level.tokensResetMs });
     }
-    for (const [index, cap] of caps.budgets.entries()) {
+    for (let index = 0; index < caps.budgets.length; index++) {
+      const cap = caps.budgets[index] as BudgetCap;
       const state = level.budgets[index] as BudgetLevel;
       const left = leftOf(cap, state);
       if (state.spent !== null && (dollarsLeft === null || left < dollarsLeft)) dollarsLeft = left;

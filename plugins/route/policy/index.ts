@@ -15,7 +15,7 @@ import { definePlugin } from '../../../core/host/plugin.ts';
 import { isBeingMeasured, Observed, usualMs } from './observed.ts';
 import { Offers } from './offers.ts';
 import type { Offer } from './offers.ts';
-import { scoresOf } from './score.ts';
+import { scored } from './score.ts';
 import { Turns } from './turns.ts';
 import type { Placed } from './turns.ts';
 
@@ -37,11 +37,8 @@ const orders: Readonly<Record<Policy['strategy'], Order>> = {
     if (!isDryRun && found[0]?.ms === null) isBeingMeasured(found[0].offer.seen, request.stream);
     return found.map(({ offer, ms }) => ({ offer, why: () => speedOf(ms) }));
   },
-  weighted: (offers, context, turns) => turns.deal(offers.map((offer) => ({ offer, weight: offer.first.weight, why: () => `weight ${offer.first.weight}` })), context),
-  balanced(offers, context, turns) {
-    const scores = scoresOf(offers, context.request.stream);
-    return turns.deal(offers.map((offer, at) => ({ offer, weight: scores[at]?.total ?? 0, why: () => scores[at]?.text() ?? '' })), context);
-  },
+  weighted: (offers, context, turns) => turns.deal(offers.map((offer) => ({ id: offer.first.target, offer, weight: offer.first.weight, why: () => `weight ${offer.first.weight}` })), context),
+  balanced: (offers, context, turns) => turns.deal(scored(offers, context.request.stream), context),
 };
 
 /** @param ms infinite: nothing was known, and a request measures it at present */
@@ -62,8 +59,8 @@ export default definePlugin({
       if (standing.length < 2 && !context.isDryRun) return candidates;
       const placed = orders[context.policy.strategy](offers.among(standing), context, turns);
       const ordered: Candidate[] = [];
-      for (const { offer, why } of placed) {
-        for (const candidate of offer.candidates) ordered.push(context.isDryRun ? noted(candidate, { by: name, text: `${context.policy.strategy}: ${why()}` }) : candidate);
+      for (const one of placed) {
+        for (const candidate of one.offer.candidates) ordered.push(context.isDryRun ? noted(candidate, { by: name, text: `${context.policy.strategy}: ${one.why()}` }) : candidate);
       }
       return inOrder(ordered, candidates, context.policy);
     });
@@ -71,6 +68,10 @@ export default definePlugin({
     hooks.route.tap({ stage: LATE + 2 }, (candidates, context) => {
       turns.passOn(candidates, context);
       return candidates;
+    });
+    hooks.settle.tap((record, context) => {
+      turns.forget(context);
+      return record;
     });
     hooks.attempted.tap((result, context) => observed.learn(result, context.attempt.candidate, context.request.stream));
   },

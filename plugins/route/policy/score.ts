@@ -10,28 +10,47 @@
  */
 import type { Offer } from './offers.ts';
 import { successOf, usualMs } from './observed.ts';
+import type { Weighed } from './turns.ts';
 
 /** 10^-12 dollar for four tokens. */
 const addedPrice = 4 * 100_000;
 const goodMs = 1000;
 
-export interface Score {
-  readonly total: number;
+/** An offer with its score as the weight. cost: a text for each offer would be made for each request, and only a dry run reads it. */
+class Scored implements Weighed {
+  readonly offer: Offer;
+  readonly weight: number;
+  readonly #price: number;
+  readonly #success: number;
+  readonly #speed: number;
+
+  constructor(offer: Offer, { price, success, speed }: { price: number; success: number; speed: number }) {
+    this.offer = offer;
+    this.weight = offer.first.weight * rounded(price * success ** 2 * speed);
+    this.#price = price;
+    this.#success = success;
+    this.#speed = speed;
+  }
+
+  get id(): string {
+    return this.offer.first.target;
+  }
+
   /** The formula with its numbers. */
-  text(): string;
+  why(): string {
+    return `score ${shown(this.weight)} = weight ${shown(this.offer.first.weight)} × rounded(price ${shown(this.#price)} × success ${shown(this.#success)}² × speed ${shown(this.#speed)})`;
+  }
 }
 
-export function scoresOf(offers: readonly Offer[], stream: boolean): Score[] {
-  const prices = offers.map((offer) => offer.price());
-  const cheapest = Math.min(...prices.filter((price) => price !== Infinity), Infinity);
-  return offers.map(({ first: { weight }, seen }, at) => {
-    const price = cheapest === Infinity ? 1 : (cheapest + addedPrice) / (known(prices[at] as number, cheapest) + addedPrice);
-    const success = successOf(seen);
-    const ms = usualMs(seen, stream);
+export function scored(offers: readonly Offer[], stream: boolean): readonly Weighed[] {
+  let cheapest = Infinity;
+  for (const offer of offers) cheapest = Math.min(cheapest, offer.price());
+  return offers.map((offer) => {
+    const price = cheapest === Infinity ? 1 : (cheapest + addedPrice) / (known(offer.price(), cheapest) + addedPrice);
+    const ms = usualMs(offer.seen, stream);
     // infinite: the policy of another name measures it at present
     const speed = ms === null || ms === Infinity ? 1 : goodMs / (goodMs + ms);
-    const total = weight * rounded(price * success ** 2 * speed);
-    return { total, text: () => `score ${shown(total)} = weight ${shown(weight)} × rounded(price ${shown(price)} × success ${shown(success)}² × speed ${shown(speed)})` };
+    return new Scored(offer, { price, success: successOf(offer.seen), speed });
   });
 }
 

@@ -1,9 +1,9 @@
 /** Deals out turns so that each gets its share, as evenly as it goes: smooth weighted round robin, as nginx does it. */
 
-interface Dealt<Value> {
+/** One of those that take turns. */
+export interface Sharing {
   readonly id: string;
   readonly weight: number;
-  readonly value: Value;
 }
 
 /** What the largest weight is worth. Credits are whole numbers, so that equal weights stay equal for ever. */
@@ -24,34 +24,53 @@ export interface Turn<Value> {
   readonly taken: Taken;
 }
 
+interface Account {
+  credit: number;
+}
+
+interface Place<Value> {
+  readonly value: Value;
+  readonly account: Account;
+  readonly due: number;
+  readonly credit: number;
+}
+
 export class Shares {
-  readonly #credit = new Map<string, number>();
+  /** cost: an object for each, so that a turn changes it without looking for it again. */
+  readonly #accounts = new Map<string, Account>();
 
   /** @param isPeek nobody takes the turn, so the next call gives the same order */
-  turn<Value>(dealt: readonly Dealt<Value>[], isPeek: boolean): Turn<Value> {
-    const most = Math.max(...dealt.map(({ weight }) => weight));
-    const owed = dealt.map(({ id, weight, value }) => {
+  turn<Value extends Sharing>(sharing: readonly Value[], isPeek: boolean): Turn<Value> {
+    let most = 0;
+    for (const { weight } of sharing) most = Math.max(most, weight);
+    let all = 0;
+    const places: Place<Value>[] = [];
+    for (const value of sharing) {
       // where all are worth nothing, all are worth the same
-      const due = Math.max(1, Math.round((most > 0 ? weight / most : 1) * grain));
-      return { id, due, value, credit: (this.#credit.get(id) ?? 0) + due };
-    });
-    const order = owed.toSorted((a, b) => b.credit - a.credit);
-    const all = owed.reduce((sum, { due }) => sum + due, 0);
-    if (!isPeek) {
-      if (this.#credit.size > mostIds) this.#credit.clear();
-      order.forEach(({ id, credit }, at) => void this.#credit.set(id, at === 0 ? credit - all : credit));
+      const due = Math.max(1, Math.round((most > 0 ? value.weight / most : 1) * grain));
+      const account = this.#accountOf(value.id);
+      all += due;
+      places.push({ value, account, due, credit: account.credit + due });
     }
-    const { id = '', due = 0 } = order[0] ?? {};
-    return { order: order.map(({ value }) => value), taken: { id, due, all } };
+    places.sort((a, b) => b.credit - a.credit);
+    if (!isPeek) for (const [at, { account, credit }] of places.entries()) account.credit = at === 0 ? credit - all : credit;
+    const [first] = places;
+    return { order: places.map(({ value }) => value), taken: { id: first?.value.id ?? '', due: first?.due ?? 0, all } };
   }
 
   /** Gives a turn to another one. The one that had it is owed what it was owed before, so that one that rests for long gets no more afterwards. */
   passOn({ id, due, all }: Taken, to: string): void {
-    this.#add(id, all - due);
-    this.#add(to, due - all);
+    this.#accountOf(id).credit += all - due;
+    this.#accountOf(to).credit += due - all;
   }
 
-  #add(id: string, more: number): void {
-    this.#credit.set(id, (this.#credit.get(id) ?? 0) + more);
+  #accountOf(id: string): Account {
+    let account = this.#accounts.get(id);
+    if (account === undefined) {
+      account = { credit: 0 };
+      if (this.#accounts.size > mostIds) this.#accounts.clear();
+      this.#accounts.set(id, account);
+    }
+    return account;
   }
 }

@@ -2,7 +2,7 @@
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import type { Offer } from './offers.ts';
 import { Shares } from './shares.ts';
-import type { Taken } from './shares.ts';
+import type { Sharing, Taken } from './shares.ts';
 
 const mostNames = 20_000;
 
@@ -10,12 +10,11 @@ const mostNames = 20_000;
 export interface Placed {
   readonly offer: Offer;
   /** Why it has that place: for a dry run. */
-  readonly why: () => string;
+  why(): string;
 }
 
-export interface Weighed extends Placed {
-  readonly weight: number;
-}
+/** `id` is that of its first target. */
+export interface Weighed extends Placed, Sharing {}
 
 /** The turn of a request. Which of its candidates rest is not known yet. */
 interface Dealt {
@@ -27,21 +26,21 @@ interface Dealt {
 export class Turns {
   /** By the name that requests ask for, so that each name spreads its own requests evenly. */
   readonly #shares = new Map<string, Shares>();
-  /** By context, from one tap of `route` to another: a request that ends in between is forgotten by the collector. */
-  readonly #dealt = new WeakMap<object, Dealt>();
+  /** By context, from one tap of `route` to another. cost: a WeakMap costs the collector more than a Map that forgets each request. */
+  readonly #dealt = new Map<object, Dealt>();
 
   /** Offers in the order of a turn in which each gets its share. */
   deal(weighed: readonly Weighed[], context: Normalised): readonly Placed[] {
     const { isDryRun, request } = context;
     const shares = this.#sharesOf(request.model);
-    const { order, taken } = shares.turn(weighed.map((one) => ({ id: one.offer.first.target, weight: one.weight, value: one })), isDryRun);
+    const { order, taken } = shares.turn(weighed, isDryRun);
     if (!isDryRun) {
       this.#dealt.set(context, { shares, taken, placed: order });
       return order;
     }
     const all = weighed.reduce((sum, { weight }) => sum + weight, 0);
     const condition = order.length > 1 ? ' while all stand' : '';
-    return order.map(({ offer, weight, why }) => ({ offer, why: () => `${why()}, so ${Math.round((100 * weight) / all)} % of the requests begin here${condition}` }));
+    return order.map((one) => ({ offer: one.offer, why: () => `${one.why()}, so ${Math.round((100 * one.weight) / all)} % of the requests begin here${condition}` }));
   }
 
   /** Where the offer that has the turn was ruled out since, or put behind all others, the one that is asked in its place has it. Without that the next in the list would get the share of each that rests. */
@@ -55,6 +54,11 @@ export class Turns {
     if (asked === first || candidates.some(({ mapping, dropped, isBehind }) => mapping === first && dropped === null && isBehind !== true)) return;
     const to = placed.find(({ offer }) => offer.first.mapping === asked);
     if (to !== undefined) shares.passOn(taken, to.offer.first.target);
+  }
+
+  /** The request is over: it may have ended between the two taps. */
+  forget(context: object): void {
+    this.#dealt.delete(context);
   }
 
   #sharesOf(name: string): Shares {

@@ -6,7 +6,7 @@ import module from 'node:module';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
-import { collectAfterStart } from '../../../../core/collect.ts';
+import { collectAfterStart } from '../../../../core/host/threads/collect.ts';
 import { messageOf } from '../../../../core/exit.ts';
 import { BadQuery } from '../../../../core/log/store.ts';
 import { Drain } from './drain.ts';

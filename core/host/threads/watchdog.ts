@@ -4,7 +4,7 @@
  */
 import { url as inspectorUrl } from 'node:inspector';
 import { Worker } from 'node:worker_threads';
-import type { Places } from './places.ts';
+import type { Places } from '../places.ts';
 
 export interface WatchdogSettings {
   /** Grows by one at each sign of life. */

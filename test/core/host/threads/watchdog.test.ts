@@ -9,7 +9,7 @@ import { afterAll, expect, test } from 'vitest';
 const folder = mkdtempSync(join(tmpdir(), 'gateway-watchdog-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const core = (file: string): string => JSON.stringify(new URL(`../../../core/host/${file}`, import.meta.url).href);
+const core = (file: string): string => JSON.stringify(new URL(`../../../../core/host/${file}`, import.meta.url).href);
 
 /** Writes a module, and returns its address. */
 function written(name: string, code: string): string {
@@ -31,7 +31,7 @@ const spin = written('spin.mjs', 'export function spin(ms) { const end = Date.no
 const watched = (work: string, places = `new Places('file:///plugins/', [[${JSON.stringify(spin)}, 'mine/spin']])`, patienceMs = 600): string => `
   import { setTimeout as wait } from 'node:timers/promises';
   import { Places } from ${core('places.ts')};
-  import { watchLoop } from ${core('watchdog.ts')};
+  import { watchLoop } from ${core('threads/watchdog.ts')};
   import { spin } from ${JSON.stringify(spin)};
   watchLoop(${places}, ${patienceMs});
   await wait(700);

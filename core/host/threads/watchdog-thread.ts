@@ -2,9 +2,9 @@
 import { writeSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { workerData } from 'node:worker_threads';
-import { collectAfterStart } from '../collect.ts';
-import { createLogger } from '../logger.ts';
-import { Places } from './places.ts';
+import { collectAfterStart } from './collect.ts';
+import { createLogger } from '../../logger.ts';
+import { Places } from '../places.ts';
 import type { WatchdogSettings } from './watchdog.ts';
 
 const { beats, places: parts, patienceMs } = workerData as WatchdogSettings;
