@@ -1,0 +1,29 @@
+/** What the start of a thread leaves behind. */
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+
+const collect = JSON.stringify(new URL('../../../../core/host/threads/collect.ts', import.meta.url).href);
+
+/** What a process prints that runs this code. `collected` is called at a collection of the whole heap. */
+const outputOf = (code: string): string => execFileSync(process.execPath, ['--input-type=module', '-e', `
+  import { constants, PerformanceObserver } from 'node:perf_hooks';
+  import { collectAfterStart } from ${collect};
+  let collected = () => {};
+  new PerformanceObserver((list) => list.getEntries().some(({ detail }) => detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR) && collected()).observe({ entryTypes: ['gc'] });
+  const keep = setInterval(() => {}, 1000);
+  const say = (text) => { console.log(text); clearInterval(keep); };
+  collectAfterStart();
+  ${code}`], { encoding: 'utf8', timeout: 20_000 }).trim();
+
+test('is collected once the thread has nothing to do', () => {
+  expect(outputOf('collected = () => say("collected");')).toBe('collected');
+});
+
+test('stays for as long as the thread is busy', () => {
+  const code = 'const until = performance.now() + 3000; collected = () => say("collected"); const work = () => { const end = performance.now() + 50; while (performance.now() < end); if (performance.now() < until) setImmediate(work); else say("served"); }; work();';
+  expect(outputOf(code)).toBe('served');
+});
+
+test('does not keep the process', () => {
+  expect(outputOf('clearInterval(keep); console.log("ends");')).toBe('ends');
+});
