@@ -10,9 +10,9 @@ import { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import { faultOf, isThenable } from '../taps/runners.ts';
 import type { ChunkSource, RequestHooks } from './hooks.ts';
-import { unlessCancelled, within } from '../cancellation.ts';
+import { unlessCancelled } from '../cancellation.ts';
 import { cancelSource, RunningAttempt } from './attempt.ts';
-import { endOf, Failed, type Turn, Turns } from './turns.ts';
+import { Failed, race, type Turn, Turns } from './turns.ts';
 
 /** safety: a source that always has something at once, and be it nothing, would keep all other requests and all time limits waiting. */
 const readsInARow = 64;
@@ -59,12 +59,11 @@ export class Attempts {
         continue;
       }
       try {
-        return await this.#answerOf(policy.hedgeMs === null ? await this.#try(turn, turns.calls) : await this.#race(turn, turns, policy.hedgeMs));
+        return await this.#answerOf(await this.#firstOf(turn, turns));
       } catch (thrown) {
-        for (const failed of failuresIn(thrown)) {
-          if (this.#exchange.cancellation.isCancelled) throw failed.error;
-          turns.failed(failed);
-        }
+        if (!(thrown instanceof Failed)) throw thrown;
+        if (this.#exchange.cancellation.isCancelled) throw thrown.error;
+        turns.failed(thrown);
       }
     }
     throw turns.worthTelling();
@@ -82,17 +81,19 @@ export class Attempts {
     return true;
   }
 
-  /** Asks a candidate, and the next one beside it where it has not begun in time. The first that begins is the answer, and the other one is cancelled. */
-  async #race(turn: Turn, turns: Turns, hedgeMs: number): Promise<Begun> {
-    const first = this.#try(turn, turns.calls);
-    const isOver = await within(first.then(() => true, () => true), hedgeMs, false);
-    const beside = isOver || this.#exchange.cancellation.isCancelled ? null : turns.next(true);
-    if (beside === null) return await first;
-    const second = this.#try(beside, turns.calls, true);
-    const begun = await Promise.any([first, second]);
-    for (const other of this.#open.filter((one) => one !== begun.running)) this.#settle(other, 'outrun');
-    turns.passedBy(...(await (begun.turn === turn ? endOf(beside, second) : endOf(turn, first))));
-    return begun;
+  /** The attempt that has begun to answer: at this candidate, or at one that was asked beside it. */
+  async #firstOf(turn: Turn, turns: Turns): Promise<Begun> {
+    const { hedgeMs } = this.#exchange.as().policy;
+    if (hedgeMs === null) return await this.#try(turn, turns.calls);
+    return await race(turn, {
+      turns,
+      hedgeMs,
+      cancellation: this.#exchange.cancellation,
+      ask: (one, isBeside) => this.#try(one, turns.calls, isBeside),
+      cancelOthers: ({ running }) => {
+        for (const other of this.#open.filter((one) => one !== running)) this.#settle(other, 'outrun');
+      },
+    });
   }
 
   /** The first pieces of a stream. A plain reply is sent as a whole, so it is read to its end, and until then may give way to another attempt: null. */
@@ -261,13 +262,6 @@ interface Begun {
   readonly running: RunningAttempt;
   /** Null: the answer is over already. */
   readonly first: readonly Chunk[] | null;
-}
-
-/** Throws what is no failure of an attempt. */
-function failuresIn(thrown: unknown): readonly Failed[] {
-  if (thrown instanceof Failed) return [thrown];
-  if (thrown instanceof AggregateError) return (thrown.errors as unknown[]).flatMap(failuresIn);
-  throw thrown;
 }
 
 /** What the door changed, and then what the source changed. */

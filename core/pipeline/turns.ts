@@ -1,4 +1,6 @@
-/** The order in which one request asks its candidates, and what a failure changes in it. */
+/** The order in which one request asks its candidates, what a failure changes in it, and who is asked beside one that does not begin (`hedge_ms`). */
+import type { Cancellation } from '../cancellation.ts';
+import { within } from '../cancellation.ts';
 import type { Policy } from '../config.ts';
 import type { Reasoning } from '../chat.ts';
 import { reasoningField, unsetReasoning } from '../chat.ts';
@@ -25,17 +27,14 @@ export class Failed {
   }
 }
 
-/** How a turn ended, where another one that was asked beside it began first: with a failure of its own, with the error of having been outrun, or with null, because it had begun too. */
-export const endOf = (turn: Turn, asked: Promise<unknown>): Promise<readonly [Turn, GatewayError | null]> => asked.then(() => [turn, null], (thrown: unknown) => [turn, thrown instanceof Failed ? thrown.error : null]);
-
 export class Turns {
   readonly #policy: Policy;
   #waiting: readonly Turn[];
   readonly #errors: GatewayError[] = [];
   /** Calls so far. */
   #calls = 0;
-  /** Calls that were refused for an effort which the gateway had chosen. The limit of calls does not count them: the caller did not ask for it. */
-  #refused = 0;
+  /** Those that the limit of calls does not count. */
+  #uncounted = 0;
   /** The largest context window that was too small. */
   #tooSmall = 0;
 
@@ -49,13 +48,25 @@ export class Turns {
     return this.#calls;
   }
 
-  /** The next one to ask; null: all have been asked, or as many as the policy allows. @param isBeside another one is being asked, and nobody is asked twice meanwhile */
-  next(isBeside = false): Turn | null {
-    const fitting = this.#waiting.find(({ candidate }) => this.#tooSmall === 0 || candidate.model.context_length > this.#tooSmall);
-    if (fitting === undefined || this.#calls - this.#refused >= this.#policy.maxAttempts || (isBeside && fitting.round > 0)) return null;
-    this.#waiting = this.#waiting.filter((turn) => turn !== fitting);
+  /** The next one to ask; null: all have been asked, or as many as the policy allows. */
+  next(): Turn | null {
+    return this.#taken(this.#waiting.find((turn) => this.#fits(turn)));
+  }
+
+  /** The one to ask beside another one: nobody is asked twice meanwhile. */
+  nextBeside(): Turn | null {
+    return this.#taken(this.#waiting.find((turn) => turn.round === 0 && this.#fits(turn)));
+  }
+
+  #fits({ candidate }: Turn): boolean {
+    return this.#tooSmall === 0 || candidate.model.context_length > this.#tooSmall;
+  }
+
+  #taken(turn: Turn | undefined): Turn | null {
+    if (turn === undefined || this.#calls - this.#uncounted >= this.#policy.maxAttempts) return null;
+    this.#waiting = this.#waiting.filter((one) => one !== turn);
     this.#calls++;
-    return fitting;
+    return turn;
   }
 
   /** The turn is given back without a call: its provider does not want to be asked so soon. */
@@ -67,7 +78,8 @@ export class Turns {
   failed({ turn, error }: Failed): void {
     const { candidate, round } = turn;
     if (refusesChosenEffort(candidate, error)) {
-      this.#refused++;
+      // the caller did not ask for it
+      this.#uncounted++;
       this.#waiting = [turn, ...this.#waiting].map((one) => (one.candidate.mapping === candidate.mapping ? { ...one, candidate: { ...one.candidate, reasoning: chosenNone } } : one));
       return;
     }
@@ -79,7 +91,7 @@ export class Turns {
     if (round < this.#policy.retry.sameTarget && mayPass.has(error.code)) this.#waiting = [...this.#waiting, { candidate, round: round + 1, notBefore: performance.now() + (error.retryAfterMs ?? 0) }];
   }
 
-  /** Another one began first. If the other one breaks, this one is asked again: as after any failure where this one has failed, else behind all others. @param error how it ended, by itself or because the other was quicker */
+  /** Another one began first. If the other one breaks, this one is asked again: as after any failure where this one has failed, else behind all others. @param error how it ended, by itself or because the other was quicker; null: it had begun too */
   passedBy(turn: Turn, error: GatewayError | null): void {
     if (error !== null && mayMoveOn(error)) this.failed(new Failed(turn, error));
     else if (error === null || error.code === 'client_closed') this.#waiting = [...this.#waiting, turn];
@@ -111,8 +123,74 @@ function behindOthers(turns: readonly Turn[], { mapping }: Candidate): readonly 
   return [...turns.filter(({ candidate }) => candidate.mapping !== mapping), ...turns.filter(({ candidate }) => candidate.mapping === mapping)];
 }
 
+/** Whether a failure leaves others to ask. Else it is what the caller is told. */
+const leavesOthers = ({ turn: { candidate }, error }: Failed): boolean => refusesChosenEffort(candidate, error) || mayMoveOn(error);
+
 /** Whether another candidate may answer where this one failed: also one whose format can express the request, or whose context window is larger. */
 const mayMoveOn = (error: GatewayError): boolean => error.retryable || cannotSay(error) || error.code === 'context_length_exceeded';
 
 /** Whether the dialect refused before anything was sent, because this provider's format cannot express the request. Another provider's format may. */
 const cannotSay = ({ code, upstreamStatus }: GatewayError): boolean => code === 'unsupported_value' && upstreamStatus === null;
+
+interface Racing<Begun extends { readonly turn: Turn }> {
+  readonly turns: Turns;
+  readonly hedgeMs: number;
+  /** Of the request. */
+  readonly cancellation: Cancellation;
+  /** Rejects with a Failed. */
+  ask(turn: Turn, isBeside: boolean): Promise<Begun>;
+  /** Ends all attempts but this one. */
+  cancelOthers(begun: Begun): void;
+}
+
+/** A candidate that is being asked. */
+interface Asked<Begun> {
+  readonly turn: Turn;
+  /** `performance.now()` */
+  readonly at: number;
+  readonly end: Promise<Begun | Failed>;
+}
+
+/**
+ * `hedge_ms`: asks a candidate, and the next one beside it where it has not begun to answer in time. The first that begins is the answer. Where one of the
+ * two fails, the other one goes on as the first, and so gets another one beside it: no request waits for a candidate that hangs while one is left to ask.
+ * Throws a Failed where none has begun.
+ */
+export async function race<Begun extends { readonly turn: Turn }>(first: Turn, racing: Racing<Begun>): Promise<Begun> {
+  const { turns, hedgeMs, cancellation, cancelOthers } = racing;
+  let asked = askedBy(racing, first, false);
+  for (;;) {
+    const isOver = await within(asked.end.then(() => true), Math.max(0, asked.at + hedgeMs - performance.now()), false);
+    const beside = isOver || cancellation.isCancelled ? null : turns.nextBeside();
+    if (beside === null) return begunIn(await asked.end);
+    const other = askedBy(racing, beside, true);
+    const end = await Promise.race([asked.end, other.end]);
+    const left = end.turn === beside ? asked : other;
+    if (!(end instanceof Failed)) {
+      cancelOthers(end);
+      const slower = await left.end;
+      turns.passedBy(left.turn, slower instanceof Failed ? slower.error : null);
+      return end;
+    }
+    if (cancellation.isCancelled) throw end;
+    // the caller is told of it, unless the other one answers all the same
+    if (!leavesOthers(end)) return begunIn(await left.end, end);
+    turns.failed(end);
+    asked = left;
+  }
+}
+
+const askedBy = <Begun extends { readonly turn: Turn }>({ ask }: Racing<Begun>, turn: Turn, isBeside: boolean): Asked<Begun> => ({
+  turn,
+  at: performance.now(),
+  end: ask(turn, isBeside).catch((thrown: unknown) => {
+    if (thrown instanceof Failed) return thrown;
+    throw thrown;
+  }),
+});
+
+/** @param failure is thrown instead of the attempt's own one */
+function begunIn<Begun>(end: Begun | Failed, failure?: Failed): Begun {
+  if (end instanceof Failed) throw failure ?? end;
+  return end;
+}

@@ -187,6 +187,36 @@ describe('a target beside which another began, and broke', () => {
   });
 });
 
+describe('a target that hangs', () => {
+  it('gets another one beside it where the one that was asked with it has failed', async () => {
+    const isBeside = Promise.withResolvers<void>();
+    const fails: Step = async (response, asked) => {
+      await isBeside.promise;
+      await answers('no', { status: 500 })(response, asked);
+    };
+    const [one, two, three] = [await provider(fails), await provider(() => isBeside.resolve()), await provider(answers(completion('from three')))];
+    const gateway = await gatewayOf({
+      providers: Object.fromEntries(Object.entries({ one, two, three }).map(([id, { url }]) => [id, { dialect: 'openai-chat', base_url: url, api_key: `key-of-${id}` }])),
+      models: [{ id: 'plain', free: true, providers: ['one', 'two', 'three'].map((providerId) => ({ providerId, externalId: 'plain-1' })) }],
+      routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 }, timeout_ms: { total: 10_000 } } },
+    });
+    expect(await contentOf(await gateway.chat({}))).toBe('from three');
+    await two.asked[0]?.closed;
+    expect(outcomes(gateway)).toEqual([['one', 'upstream_error'], ['two', 'outrun'], ['three', 'answered']]);
+  });
+
+  it('leaves the word to the caller\'s own fault that the one beside it has found, if it fails too', async () => {
+    const isBeside = Promise.withResolvers<void>();
+    const refuses: Step = async (response, asked) => {
+      await isBeside.promise;
+      await answers({ error: { message: 'temperature: too hot', code: 'invalid_value' } }, { status: 400 })(response, asked);
+    };
+    const gateway = await scene(refuses, () => isBeside.resolve(), { timeout_ms: { first_byte: 400 } });
+    expect((await errorOf(await gateway.chat({}))).message).toBe('temperature: too hot');
+    expect(outcomes(gateway)).toEqual([['one', 'invalid_value'], ['two', 'upstream_timeout']]);
+  });
+});
+
 describe('an attempt that fails in the middle', () => {
   it('has its tokens and its cost in the record', async () => {
     const begun: Step = (response) => {
