@@ -53,9 +53,10 @@ export class Turns {
     return this.#taken(this.#waiting.find((turn) => this.#fits(turn)));
   }
 
-  /** The one to ask beside another one: nobody is asked twice meanwhile. */
-  nextBeside(): Turn | null {
-    return this.#taken(this.#waiting.find((turn) => turn.round === 0 && this.#fits(turn)));
+  /** The one to ask beside this one: nobody is asked twice meanwhile. Where one key hangs, the provider's others may too, so another provider comes first. */
+  nextBeside({ candidate: { mapping } }: Turn): Turn | null {
+    const fresh = this.#waiting.filter((turn) => turn.round === 0 && this.#fits(turn));
+    return this.#taken(fresh.find(({ candidate }) => candidate.mapping !== mapping) ?? fresh[0]);
   }
 
   #fits({ candidate }: Turn): boolean {
@@ -161,7 +162,7 @@ export async function race<Begun extends { readonly turn: Turn }>(first: Turn, r
   let asked = askedBy(racing, first, false);
   for (;;) {
     const isOver = await within(asked.end.then(() => true), Math.max(0, asked.at + hedgeMs - performance.now()), false);
-    const beside = isOver || cancellation.isCancelled ? null : turns.nextBeside();
+    const beside = isOver || cancellation.isCancelled ? null : turns.nextBeside(asked.turn);
     if (beside === null) return begunIn(await asked.end);
     const other = askedBy(racing, beside, true);
     const end = await Promise.race([asked.end, other.end]);

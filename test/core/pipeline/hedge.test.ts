@@ -215,6 +215,15 @@ describe('a target that hangs', () => {
     expect((await errorOf(await gateway.chat({}))).message).toBe('temperature: too hot');
     expect(outcomes(gateway)).toEqual([['one', 'invalid_value'], ['two', 'upstream_timeout']]);
   });
+
+  it('gets another provider beside it, and not the next key of its own', async () => {
+    const [one, two] = [await provider(hangs), await provider(answers(completion('from two')))];
+    const config = twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 }, timeout_ms: { total: 10_000 } } } });
+    const gateway = await gatewayOf({ ...config, providers: { ...(config['providers'] as object), one: { dialect: 'openai-chat', base_url: one.url, api_key: ['first-key-of-one', 'second-key-of-one'] } } });
+    expect(await contentOf(await gateway.chat({}))).toBe('from two');
+    expect(one.asked).toHaveLength(1);
+    expect(outcomes(gateway)).toEqual([['one', 'outrun'], ['two', 'answered']]);
+  });
 });
 
 describe('an attempt that fails in the middle', () => {
