@@ -85,6 +85,7 @@ export class Turns {
       return;
     }
     if (!mayMoveOn(error)) throw error;
+    if (isUnasked(error)) this.#uncounted++;
     this.#errors.push(error);
     if (error.code === 'context_length_exceeded') this.#tooSmall = Math.max(this.#tooSmall, candidate.model.context_length, 1);
     if (!ofKey.has(error.code)) this.#waiting = behindOthers(this.#waiting, candidate);
@@ -132,6 +133,12 @@ const mayMoveOn = (error: GatewayError): boolean => error.retryable || cannotSay
 
 /** Whether the dialect refused before anything was sent, because this provider's format cannot express the request. Another provider's format may. */
 const cannotSay = ({ code, upstreamStatus }: GatewayError): boolean => code === 'unsupported_value' && upstreamStatus === null;
+
+/** A limit of the gateway's own, of the model or the provider. Those of providers have other codes. */
+const noRoom: ReadonlySet<string> = new Set(['rate_limit_exceeded', 'concurrency_limit_exceeded', 'budget_exceeded']);
+
+/** Whether nobody was asked: such a turn is no call. */
+const isUnasked = (error: GatewayError): boolean => cannotSay(error) || (error.upstreamStatus === null && noRoom.has(error.code));
 
 interface Racing<Begun extends { readonly turn: Turn }> {
   readonly turns: Turns;

@@ -170,9 +170,9 @@ export class Admission {
 
   /** The error of a candidate without room: the next candidate is asked. */
   #passedBy(refusal: Refusal, ask: Ask): GatewayError {
-    const { code, status, type, message, retryAfterMs } = errorOf(refusal, ask, this.#parts.clock());
-    const kind: ErrorKind = { code, status, type, retryable: true };
-    return new GatewayError(kind, message, { retryAfterMs });
+    const { code, status, type, isFinal, message, retryAfterMs } = errorOf(refusal, ask, this.#parts.clock());
+    const kind: ErrorKind = { code, status, type, isFinal, retryable: true };
+    return new GatewayError(kind, message, { retryAfterMs, plugin: name });
   }
 
   attempted({ outcome }: AttemptResult, context: Streaming): void {

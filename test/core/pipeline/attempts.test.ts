@@ -117,6 +117,30 @@ describe('the next candidate answers when the first one', () => {
   });
 });
 
+describe('a candidate that is not asked at all is none of max_attempts', () => {
+  const calls = async (second: object, more: object): Promise<readonly unknown[]> => {
+    const [one, two, three] = [await provider(fault(500)), await provider(), await provider()];
+    const open = (url: string): object => ({ dialect: 'openai-chat', base_url: url, api_key: 'k' });
+    const { chat, records } = await gatewayOf({
+      providers: { one: open(one.url), two: { ...open(two.url), ...second }, three: open(three.url) },
+      models: [{ id: 'plain', free: true, providers: ['one', 'two', 'three'].map((providerId) => ({ providerId, externalId: 'plain-1' })) }],
+      ...routing({}, { max_attempts: 2 }),
+      ...more,
+    });
+    expect(await contentOf(await chat({ n: 2 }))).toBe('hello');
+    expect(two.asked).toHaveLength(0);
+    return records[0]?.attempts.map(({ outcome }) => outcome) ?? [];
+  };
+
+  it('where its format has no words for the request', async () => {
+    expect(await calls({ dialect: 'anthropic' }, {})).toEqual(['upstream_error', 'unsupported_value', 'answered']);
+  });
+
+  it('where a limit of its provider has no room', async () => {
+    expect(await calls({}, { limits: [{ by: 'provider', match: 'two', tokens_per_minute: 1 }] })).toEqual(['upstream_error', 'rate_limit_exceeded', 'answered']);
+  });
+});
+
 describe('a provider that thinks for long is waited for', () => {
   const slow = routing({ first_byte: 700, idle: 700 });
 
