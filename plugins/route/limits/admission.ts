@@ -27,7 +27,9 @@ interface Booked {
   hold: Hold | null;
   /** What the request holds of the limits of models and providers, by target; null: none of them is limited. */
   targets: Map<string, Hold> | null;
-  /** Targets whose attempt has failed. */
+  /** Targets that are being asked. */
+  asked: string[];
+  /** Targets whose attempt has failed, and that may be asked again. */
   failed: string[];
   readonly subjects: readonly Subject[];
   readonly levels: readonly Level[];
@@ -147,23 +149,26 @@ export class Admission {
   open(context: Streaming): undefined | Promise<undefined> {
     const { rules } = this.#parts;
     const { candidate } = context.attempt;
-    const known = this.#booked.get(context);
     if (!rules.hasTargets || candidate.answeredBy !== null) return undefined;
-    if (known?.targets?.has(candidate.target) === true) {
+    const target = this.#booked.get(context) ?? booked([], []);
+    this.#booked.set(context, target);
+    target.asked.push(candidate.target);
+    if (target.targets?.has(candidate.target) === true) {
       // it is asked again, and what it holds is not let go of when another one is asked beside it
-      known.failed = known.failed.filter((failed) => failed !== candidate.target);
+      target.failed = target.failed.filter((failed) => failed !== candidate.target);
       return undefined;
     }
     const subjects = rules.ofCandidate(candidate);
-    for (const failed of known?.failed.splice(0) ?? []) this.#letGo(known as Booked, failed);
+    for (const failed of target.failed.splice(0)) this.#letGo(target, failed);
     if (subjects.length === 0) return undefined;
-    const target = known ?? booked([], []);
-    this.#booked.set(context, target);
     const ask = askOf(subjects, [candidate], context);
     const verdict = this.#reserve(ask);
     const act = ({ refusal, hold }: Verdict): undefined => {
       if (refusal !== null) throw this.#passedBy(refusal, ask);
-      if (hold !== null) (target.targets ??= new Map()).set(candidate.target, hold);
+      if (hold === null) return;
+      (target.targets ??= new Map()).set(candidate.target, hold);
+      // another one may have outrun it while the ledger was asked
+      if (!target.asked.includes(candidate.target)) this.#letGo(target, candidate.target);
     };
     return isThenable(verdict) ? verdict.then((reached) => (this.#isOver(context, target, reached) ? undefined : act(reached))) : act(verdict);
   }
@@ -176,7 +181,14 @@ export class Admission {
   }
 
   attempted({ outcome }: AttemptResult, context: Streaming): void {
-    if (outcome !== 'answered') this.#booked.get(context)?.failed.push(context.attempt.candidate.target);
+    const known = this.#booked.get(context);
+    const { target } = context.attempt.candidate;
+    if (known === undefined) return;
+    known.asked = known.asked.filter((asked) => asked !== target);
+    if (outcome === 'answered') return;
+    // the request goes on at another one, which may take long
+    if (known.asked.length > 0) this.#letGo(known, target);
+    else known.failed.push(target);
   }
 
   #letGo(known: Booked, target: string): void {
@@ -240,7 +252,7 @@ function fitsByItself({ refusal, levels }: Verdict, { ask, first, caller, contex
   }));
 }
 
-const booked = (subjects: readonly Subject[], levels: readonly Level[]): Booked => ({ hold: null, targets: null, failed: [], subjects, levels });
+const booked = (subjects: readonly Subject[], levels: readonly Level[]): Booked => ({ hold: null, targets: null, asked: [], failed: [], subjects, levels });
 
 function askOf(subjects: readonly Subject[], candidates: readonly Candidate[], { request, isDryRun }: Normalised): Ask {
   const isLight = candidates.find(({ dropped }) => dropped === null)?.answeredBy !== null;

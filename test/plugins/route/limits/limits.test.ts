@@ -1,9 +1,11 @@
 /** Limits of requests, tokens and what runs at one time, by whatever they count. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { hash } from 'node:crypto';
+import type { Gateway } from '../../../../core/host/plugin.ts';
 import { States } from '../../../../core/host/state.ts';
 import { oneUpstream, readEvents, twoUpstreams } from '../../../_kit/gateway.ts';
 import { answers, completion, said, startUpstream, streams } from '../../../_kit/upstream.ts';
+import type { Step } from '../../../_kit/upstream.ts';
 import { errorOf, gate, scene, statusOf, tally } from './scene.ts';
 
 const tenant = (name: string): Record<string, string> => ({ 'x-gateway-tenant-id': name });
@@ -222,6 +224,28 @@ describe('limits by provider and model', () => {
     held.letGo();
     expect((await first).status).toBe(200);
     expect(await statusOf(gateway.chat({}))).toBe(200);
+    await second.close();
+  });
+
+  test.each([['was outrun', 'outrun'], ['has failed while the other was asked', 'upstream_error']])('let go of the one that %s, although the other one answers for long', async (_, outcome) => {
+    const [isBeside, hasFailed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const first: Step = async (response, asked) => {
+      await isBeside.promise;
+      if (outcome !== 'outrun') await answers('no', { status: 500 })(response, asked);
+    };
+    const second = await startUpstream(async (response, asked) => {
+      isBeside.resolve();
+      if (outcome !== 'outrun') await hasFailed.promise;
+      await streams(said('Hello,').slice(0, 2), { end: 'hang' })(response, asked);
+    });
+    const listens = { name: 'test/listens', summary: 'tells when an attempt is over', schema: {}, apply: ({ hooks }: Gateway) => hooks.attempted.tap(() => hasFailed.resolve()) };
+    const routing = { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 } } };
+    const { gateway } = await scene({ step: first, plugins: [listens], config: (url) => twoUpstreams(url, second.url, { routing, limits: [{ by: 'provider', concurrent: 5 }] }) });
+    const reply = await gateway.chat({ stream: true });
+    const { data } = (await (await gateway.get('/api/limits')).json()) as { data: { value: string; used: number }[] };
+    expect(Object.fromEntries(data.map(({ value, used }) => [value, used]))).toEqual({ one: 0, two: 1 });
+    await reply.body?.cancel();
+    await expect.poll(() => gateway.records[0]?.attempts.map((attempt) => attempt.outcome)).toEqual([outcome, 'client_closed']);
     await second.close();
   });
 
