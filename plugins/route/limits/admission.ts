@@ -90,10 +90,8 @@ export class Admission {
       return standing;
     }
     const error = errorOf(refusal, ask, this.#parts.clock());
-    if (caller.includes(refusal.subject)) {
-      this.#booked.set(context, booked(ask.subjects, levels));
-      throw error;
-    }
+    this.#booked.set(context, booked(ask.subjects, levels));
+    if (caller.includes(refusal.subject)) throw error;
     if (fitsByItself(verdict, acting)) return this.#decide(this.#reserveCaller(acting, levels), acting);
     // another model or provider may have room
     const { rules } = this.#parts;

@@ -249,6 +249,13 @@ describe('limits by provider and model', () => {
     await second.close();
   });
 
+  test('that refuse tell a limited caller how much is left all the same', async () => {
+    const { gateway } = await scene({ limits: [{ by: 'provider', requests_per_minute: 1 }, { by: 'all', requests_per_minute: 10, budget: { dollars: '1', per: 'day' } }] });
+    expect(await statusOf(gateway.chat({}))).toBe(200);
+    const refused = await gateway.chat({});
+    expect([refused.status, refused.headers.get('x-ratelimit-limit-requests'), refused.headers.get('x-ratelimit-remaining-requests'), refused.headers.get('x-budget-remaining')]).toEqual([429, '1', '0', '0.99998']);
+  });
+
   test('refuse a model whose limit is reached, whatever its name', async () => {
     const { gateway } = await scene({ limits: [{ by: 'model', match: 'thinker', requests_per_minute: 1 }] });
     expect([await statusOf(gateway.chat({ model: 'thinker' })), await statusOf(gateway.chat({ model: 'thinker-2025' })), await statusOf(gateway.chat({ model: 'up/thinker' })), await statusOf(gateway.chat({}))]).toEqual([200, 429, 429, 200]);
