@@ -1,5 +1,5 @@
 /** Asks a provider for vectors. A list that is longer than the provider takes goes out as several calls, of which some run at one time. */
-import type { ChatRequest, Chunk, EmbeddingAsk } from '../../../core/chat.ts';
+import type { ChatRequest, Chunk, EmbeddingAsk, Usage } from '../../../core/chat.ts';
 import type { Embedder, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Streaming } from '../../../core/pipeline/context.ts';
@@ -25,17 +25,35 @@ export async function embed(context: Streaming, parts: AttemptParts): Promise<Ch
   if (embedder === undefined) throw new GatewayError('unsupported_value', `The format of this provider (${dialect.name}) has no embeddings.`, { param: 'model' });
   const { inputs } = request.ask;
   const calls = Array.from({ length: Math.ceil(inputs.length / embedder.most) }, (_, at) => embedder.encode(inputs.slice(at * embedder.most, (at + 1) * embedder.most), request, target));
-  const found = await inTurns(calls, (wire) => call(wire, embedder, { context, parts }));
+  const answered: Part[] = [];
+  const found = await inTurns(calls, async (wire) => {
+    const part = await call(wire, embedder, { context, parts });
+    answered.push(part);
+    return part;
+  }).catch((thrown: unknown) => {
+    throw withTokens(thrown, answered);
+  });
   const vectors = found.flatMap((part) => part.vectors);
   if (vectors.length !== inputs.length) throw new GatewayError('upstream_invalid_response', `The provider sent ${vectors.length} vectors for ${inputs.length} inputs.`);
-  const tokens = found.reduce<number | null>((sum, part) => (sum === null || part.tokens === null ? null : sum + part.tokens), 0);
-  return { ...sourceOf(chunksOf(vectors, tokens)), adjustments: calls[0]?.adjustments ?? [] };
+  return { ...sourceOf(chunksOf(vectors, tokensOf(found))), adjustments: calls[0]?.adjustments ?? [] };
 }
+
+/** What the provider counted; null: it did not say, or nothing was asked. */
+const tokensOf = (parts: readonly Part[]): number | null => (parts.length === 0 ? null : parts.reduce<number | null>((sum, { tokens }) => (sum === null || tokens === null ? null : sum + tokens), 0));
+
+/** What ends the attempt, with the tokens of the calls that were answered: the provider bills them. */
+function withTokens(thrown: unknown, answered: readonly Part[]): unknown {
+  const tokens = tokensOf(answered);
+  if (tokens !== null && GatewayError.is(thrown)) thrown.usage = usageOf(tokens);
+  return thrown;
+}
+
+const usageOf = (input: number | null): Usage => ({ input, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null });
 
 function chunksOf(vectors: Part['vectors'], tokens: number | null): Chunk[] {
   return [
     ...vectors.map((vector, at): Chunk => ({ type: 'vector', choice: 0, at, vector })),
-    { type: 'usage', usage: { input: tokens, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null } },
+    { type: 'usage', usage: usageOf(tokens) },
     { type: 'finish', choice: 0, reason: 'completed', native: null },
   ];
 }

@@ -105,6 +105,14 @@ describe('POST /v1/embeddings', () => {
     expect(up.asked).toEqual([]);
   });
 
+  it('has the tokens of the calls that were answered on record, where one of several fails', async () => {
+    // eight calls run at one time, so the ninth begins when the first has its answer
+    const { embed, up, records } = await scene('titan', (response, asked) => (asked.json['inputText'] === 'text 0' ? likeTitan(response, asked) : asked.json['inputText'] === 'text 8' ? answers({ message: 'overloaded' }, { status: 503 })(response, asked) : undefined));
+    expect((await embed({ input: Array.from({ length: 12 }, (_, at) => `text ${at}`) })).status).toBe(503);
+    expect(up.asked).toHaveLength(9);
+    expect(records[0]).toMatchObject({ outcome: 'failed', cost: '0.000003', usage: { promptTokens: 3 } });
+  });
+
   it('refuses dimensions for a model with one length, because another vector would spoil the index', async () => {
     const { embed } = await scene('cohere');
     expect(await errorOf(await embed({ input: 'x', dimensions: 256 }))).toMatchObject({ code: 'unsupported_value', param: 'dimensions' });
