@@ -19,7 +19,7 @@ export function explain(exchange: Exchange, hooks: RequestHooks): Explanation {
 
 function explained(candidate: Candidate, request: ChatRequest): ExplainedCandidate {
   const { provider, model, mapping, target, dropped, note, answeredBy } = candidate;
-  const cost = answeredBy !== null ? 0n : priceAt(candidate, { prompt: promptEstimate(request), answer: longestAnswer(request), circumstances: circumstancesOf(request, Date.now()) });
+  const cost = answeredBy !== null ? 0n : priceAt(candidate, { prompt: promptEstimate(request), answer: longestAnswer(request), circumstances: circumstancesOf(request, Date.now()), isFree: costsNothing(request) });
   return {
     provider: provider.id,
     model: model.id,
@@ -40,11 +40,16 @@ export interface Extent {
   readonly answer: number;
   /** What costs besides. */
   readonly circumstances: Circumstances;
+  /** It costs nothing, whatever the prices are. */
+  readonly isFree: boolean;
 }
+
+/** A count of tokens costs nothing, also where the model has a price for each request or its price is not known. */
+export const costsNothing = ({ ask }: ChatRequest): boolean => ask?.kind === 'count';
 
 /** Tokens of the longest answer that a request allows. safety: a number that is too large to be exact has no price, and a budget would let it pass. */
 export const longestAnswer = ({ ask, maxTokens, n }: ChatRequest): number => (ask === undefined ? Math.min((maxTokens ?? usualAnswer) * (n ?? 1), Number.MAX_SAFE_INTEGER) : 0);
 
 /** The most that it may cost at a candidate, in 10^-12 dollar: no token of the prompt comes from a cache, and the answer is as long as it may be. Null: nobody knows the price. */
-export const priceAt = ({ mapping, model }: Pick<Candidate, 'mapping' | 'model'>, { prompt, answer, circumstances }: Extent): bigint | null =>
-  costOf({ input: prompt, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer, reasoning: null }, mapping.pricing ?? model.pricing, circumstances);
+export const priceAt = ({ mapping, model }: Pick<Candidate, 'mapping' | 'model'>, { prompt, answer, circumstances, isFree }: Extent): bigint | null =>
+  isFree ? 0n : costOf({ input: prompt, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer, reasoning: null }, mapping.pricing ?? model.pricing, circumstances);

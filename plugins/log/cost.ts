@@ -9,6 +9,7 @@ import type { Pricing } from '../../core/config.ts';
 import { circumstancesOf, costOf, formatDollars, isOtherTier, parseDollars, pricesFor, straddlesPeak } from '../../core/money.ts';
 import type { Circumstances } from '../../core/money.ts';
 import type { RequestRecord, Served } from '../../core/pipeline/context.ts';
+import { costsNothing } from '../../core/pipeline/explain.ts';
 import { recordedUsage } from '../../core/pipeline/record.ts';
 import { promptEstimate } from '../../core/wire/estimate.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
@@ -43,8 +44,7 @@ function spentAt({ model, mapping, usage, isLeft }: Served, request: ChatRequest
   const listed = mapping.pricing ?? model.pricing;
   const goesOn = isLeft && !mapping.cancellation;
   const billed = goesOn ? atMost(usage, request, { model, mapping, listed, circumstances }) : usage;
-  // a count of tokens costs nothing, also where the model has a price for each request
-  const known = request.ask?.kind === 'count' ? 0n : billed === null ? null : costOf(billed, listed, circumstances);
+  const known = costsNothing(request) ? 0n : billed === null ? null : costOf(billed, listed, circumstances);
   const cost = known ?? (isFree(listed) ? 0n : null);
   return { cost, isUpperBound: cost !== null && cost > 0n && (goesOn || straddlesPeak(listed, circumstances) || isOtherTier(circumstances)), prices: pricesFor(billed ?? usage, listed, circumstances) };
 }

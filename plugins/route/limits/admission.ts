@@ -260,7 +260,7 @@ function askOf(subjects: readonly Subject[], candidates: readonly Candidate[], {
   return { subjects, tokens: measure.prompt + measure.answer, pico: countsDollars ? dearest(candidates, measure) : 0n, isLight, isLook: isDryRun };
 }
 
-const nothing: Measure = { prompt: 0, answer: 0, circumstances: { images: 0, maySearch: false, from: 0, to: 0 } };
+const nothing: Measure = { prompt: 0, answer: 0, circumstances: { images: 0, maySearch: false, from: 0, to: 0 }, isFree: true };
 
 /** The price of the dearest candidate whose price is known. */
 function dearest(candidates: readonly Candidate[], measure: Measure): bigint {

@@ -1,7 +1,7 @@
 /** How much a request may take, before anybody knows how much it takes. */
 import type { ChatRequest, ContentPart, Message } from '../../../core/chat.ts';
 import { circumstancesOf } from '../../../core/money.ts';
-import { longestAnswer } from '../../../core/pipeline/explain.ts';
+import { costsNothing, longestAnswer } from '../../../core/pipeline/explain.ts';
 import type { Extent } from '../../../core/pipeline/explain.ts';
 
 /** Tokens of an image, a sound or a file, which only the provider can count. wire: an image of a megapixel is 765 to 1,600 tokens for the large vendors, July 2025. */
@@ -16,7 +16,7 @@ const tokensPerMessage = 4;
 const tokensIn = (text: string): number => Math.ceil(text.length / 4 + (Buffer.byteLength(text) - text.length) * 0.4);
 
 function promptOf({ ask, messages, tools }: ChatRequest): number {
-  // a question about a prompt costs nothing
+  // a count of them is no use of them
   if (ask?.kind === 'count') return 0;
   if (ask !== undefined) return ask.inputs.reduce((sum, input) => sum + (typeof input === 'string' ? tokensIn(input) : input.length), 0);
   let tokens = tools === undefined || tools === null ? 0 : tokensIn(JSON.stringify(tools));
@@ -51,7 +51,7 @@ export interface Measure extends Extent {
 let last: { readonly request: ChatRequest; readonly measure: Measure } | null = null;
 
 export function measureOf(request: ChatRequest): Measure {
-  if (last?.request !== request) last = { request, measure: { prompt: promptOf(request), answer: longestAnswer(request), circumstances: { ...circumstancesOf(request, Date.now()), maySearch: false } } };
+  if (last?.request !== request) last = { request, measure: { prompt: promptOf(request), answer: longestAnswer(request), circumstances: { ...circumstancesOf(request, Date.now()), maySearch: false }, isFree: costsNothing(request) } };
   return last.measure;
 }
 

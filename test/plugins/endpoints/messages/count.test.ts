@@ -1,6 +1,7 @@
 /** POST /v1/messages/count_tokens. */
 import { describe, expect, it } from 'vitest';
 import { answers, completion } from '../../../_kit/upstream.ts';
+import { gatewayOf, provider } from '../../../core/scene.ts';
 import { type Fields, scene } from './scene.ts';
 
 const path = '/v1/messages/count_tokens';
@@ -14,6 +15,20 @@ describe('a count of tokens', () => {
     expect([asked.url, asked.headers['anthropic-beta']]).toEqual(['/v1/messages/count_tokens', 'b1']);
     expect(sent).toEqual({ model: 'claude-sonnet-4-5', system: [{ type: 'text', text: 'Be terse.' }], messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }], tools: [{ name: 'f', input_schema: { type: 'object' } }], thinking: { type: 'enabled', budget_tokens: 2048 } });
     await expect.poll(() => gateway.records.at(-1)).toMatchObject({ path, provider: 'vendor', cost: '0', usage: { promptTokens: 0, completionTokens: 0 } });
+  });
+
+  it.each([['has a price for each request', { prompt: '0', completion: '0', request: '0.3' }], ['has a price that nobody knows', 'unknown']])('needs nothing of a budget where the model %s, and a dry run says so', async (_, pricing) => {
+    const up = await provider(answers({ input_tokens: 77 }));
+    const gateway = await gatewayOf({
+      providers: { vendor: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } },
+      models: [{ id: 'claude', pricing, providers: [{ providerId: 'vendor' }] }],
+      limits: [{ by: 'all', budget: { dollars: '0.01', per: 'day', unknown: 'refuse' } }],
+    });
+    const asked = { model: 'claude', messages: [{ role: 'user', content: 'Hi' }] };
+    // the provider, and the gateway's own estimate
+    expect(await (await gateway.post(asked, { path, headers: { 'x-dry-run': 'true' } })).json()).toMatchObject({ candidates: [{ estimatedCost: '0' }, { estimatedCost: '0' }] });
+    expect(await (await gateway.post(asked, { path })).json()).toEqual({ input_tokens: 77 });
+    expect((await gateway.post({ ...asked, max_tokens: 5 }, { path: '/v1/messages' })).status).toBe(402);
   });
 
   it('is estimated elsewhere, and says so, without asking, also while the target rests', async () => {
