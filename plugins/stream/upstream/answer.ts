@@ -9,6 +9,7 @@ import { parseAnswer } from '../../../core/wire/json.ts';
 import { createSseReader } from '../../../core/wire/sse.ts';
 import { unreachable } from './connection.ts';
 import type { Bytes, HttpAnswer } from './http-answer.ts';
+import { Lead } from './lead.ts';
 import { bytesOf, isMalformed, isUnpacking } from './unpacked.ts';
 
 /** What reading an answer needs: the request as it was sent, and how to decode its answer. */
@@ -54,6 +55,8 @@ async function readParts(bytes: Bytes, parts: Buffer[]): Promise<void> {
   }
 }
 
+const tooLarge = (limit: number): GatewayError => new GatewayError('upstream_response_too_large', `The provider's answer is larger than ${limit} bytes.`);
+
 /** Collects the bytes of a body, up to a limit. */
 class Body {
   size = 0;
@@ -66,7 +69,7 @@ class Body {
 
   add(part: Buffer): void {
     this.size += part.length;
-    if (this.size > this.#limit) throw new GatewayError('upstream_response_too_large', `The provider's answer is larger than ${this.#limit} bytes.`);
+    if (this.size > this.#limit) throw tooLarge(this.#limit);
     this.#parts.push(part);
   }
 
@@ -95,10 +98,15 @@ function parsed(text: string): unknown {
 export function answerSource(answer: HttpAnswer, parts: AnswerParts, isStream: boolean): ChunkSource {
   const bytes = bytesOf(answer);
   let source: ChunkSource | null = null;
+  const lead = new Lead();
   const begin = async (): Promise<readonly Chunk[] | null> => {
     await bytes.ready();
+    const hasOwnFrames = parts.dialect.frames !== undefined;
+    const isSilent = !hasOwnFrames && lead.skip(bytes);
+    if (lead.size > parts.limits.upstreamBody) throw tooLarge(parts.limits.upstreamBody);
+    if (isSilent) return [];
     // the pieces of a framing of the dialect's own may be JSON objects too
-    const told = parts.dialect.frames === undefined ? isEvents(bytes.peek()) : null;
+    const told = hasOwnFrames ? null : isEvents(bytes.peek());
     source = (told ?? isStream) ? await streamSource(bytes, parts) : bodySource(bytes, parts);
     return await source.read();
   };
@@ -109,12 +117,11 @@ export function answerSource(answer: HttpAnswer, parts: AnswerParts, isStream: b
   };
 }
 
-const beginnings = ['data:', 'event:', 'id:', 'retry:', ':'];
+const beginnings = ['data:', 'event:', 'id:', 'retry:'];
 
 /** Whether these are the first bytes of events, or of a JSON object; null where they tell neither. No JSON begins as an event does, and no event as JSON does. */
 function isEvents(first: Buffer | null): boolean | null {
-  // a byte order mark is a blank
-  const text = first?.toString('utf8', 0, 64).trimStart() ?? '';
+  const text = first?.toString('utf8', 0, 64) ?? '';
   if (text.startsWith('{')) return false;
   return text !== '' && beginnings.some((beginning) => beginning.startsWith(text.slice(0, beginning.length))) ? true : null;
 }
@@ -151,9 +158,19 @@ function decodeBody(text: string, { dialect, target }: { dialect: Dialect; targe
   try {
     body = parseAnswer(text);
   } catch (cause) {
+    const alone = withoutDone(text);
+    if (alone !== null) return decodeBody(alone, { dialect, target });
     throw new GatewayError('upstream_invalid_response', 'The provider did not answer with valid JSON.', { cause });
   }
   return dialect.decodeBody(body, target);
+}
+
+const done = 'data: [DONE]';
+
+/** wire: some servers end one JSON body as they end a stream (decolua/9router#3492, 2026-08). Null: this one does not end so. */
+function withoutDone(text: string): string | null {
+  const whole = text.trimEnd();
+  return whole.endsWith(done) ? whole.slice(0, -done.length) : null;
 }
 
 /** How long the token counts of an answer that has ended as a failure are waited for. They come at once or never, and the caller waits for the error. */

@@ -12,6 +12,8 @@ export interface Bytes {
   ready(): Promise<void> | undefined;
   /** The first of the bytes that `take` would give, which stay; null where there are none yet. */
   peek(): Buffer | null;
+  /** Drops the first bytes of those that `peek` gives. */
+  skip(count: number): void;
   /** All bytes that have come since the last call, or null at the end. Throws the error that broke the answer, after the bytes before it. */
   take(): Buffer | null;
   /** Closes the connection, unless the answer has ended. The bytes that nobody took are dropped. */
@@ -100,6 +102,14 @@ export class HttpAnswer implements Dispatcher.DispatchHandler, Bytes {
 
   peek(): Buffer | null {
     return this.#parts[0] ?? null;
+  }
+
+  skip(count: number): void {
+    const [first, ...others] = this.#parts;
+    if (first === undefined || count === 0) return;
+    this.#waiting -= count;
+    this.#parts = count < first.length ? [first.subarray(count), ...others] : others;
+    if (this.#waiting === 0) this.#resume();
   }
 
   take(): Buffer | null {

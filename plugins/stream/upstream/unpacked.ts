@@ -77,6 +77,11 @@ class UnpackedBytes implements Bytes {
     return this.#part;
   }
 
+  skip(count: number): void {
+    const part = this.#part;
+    this.#part = part === null || count >= part.length ? null : part.subarray(count);
+  }
+
   take(): Buffer | null {
     if (this.#error !== null) throw this.#error;
     const part = this.#part;

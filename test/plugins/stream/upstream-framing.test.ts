@@ -1,0 +1,38 @@
+/** stream/upstream: what servers write around one JSON body. */
+import { expect, it } from 'vitest';
+import { oneUpstream } from '../../_kit/gateway.ts';
+import { answers, completion, pause } from '../../_kit/upstream.ts';
+import { contentOf, errorOf, gatewayOf, provider } from '../../core/scene.ts';
+
+const whole = JSON.stringify(completion('whole'));
+
+it.each([[false, 'application/json'], [true, 'application/json'], [true, 'text/event-stream']])('comments and blank lines that keep the line open until the body is there are read past, streamed %s, as %s', async (stream, type) => {
+  const up = await provider(async (response) => {
+    response.writeHead(200, { 'content-type': type });
+    for (const part of ['\n\n', ': keep-al', 'ive\n', '\n:\r', '\n\r\n', `: {"not": "this"}\r${' '.repeat(200)}`, `\n: again\n\n${whole.slice(0, 9)}`]) {
+      response.write(part);
+      await pause(5);
+    }
+    response.end(whole.slice(9));
+  });
+  const { chat } = await gatewayOf(oneUpstream(up.url));
+  expect(await (await chat({ stream })).text()).toContain('"content":"whole"');
+});
+
+it('comments without an end are refused as a body without an end is', async () => {
+  const up = await provider((response) => {
+    const more = (): void => { while (!response.destroyed && response.write(': keep-alive\n\n'.repeat(1000))); };
+    response.writeHead(200, { 'content-type': 'application/json' }).on('drain', more);
+    more();
+  });
+  const { chat } = await gatewayOf(oneUpstream(up.url, { server: { limits: { upstream_body: 1_000_000 } } }));
+  expect((await errorOf(await chat({}))).code).toBe('upstream_response_too_large');
+  await up.asked[0]?.closed;
+});
+
+it('one body may end as a stream does', async () => {
+  const up = await provider(answers(`${whole}\n\ndata: [DONE]\n\n`), answers('{"half":\n\ndata: [DONE]\n\n'));
+  const { chat } = await gatewayOf(oneUpstream(up.url));
+  expect(await contentOf(await chat({}))).toBe('whole');
+  expect((await errorOf(await chat({}))).code).toBe('upstream_invalid_response');
+});
