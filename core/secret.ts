@@ -43,6 +43,9 @@ export const isCredential = (header: string): boolean => /auth|key|token|cookie|
 /** What the other side may quote of a header that it got: all of it, what follows the scheme (`Basic …`), the values of a cookie. */
 export const quotable = (value: string): string[] => [value, value.replace(/^[a-z][\w-]*\s+/i, ''), ...Array.from(value.matchAll(/=([^;=\s]+)(?=;|$)/g), ([, one = '']) => one)];
 
+/** Of a header of any name: what may be a secret of its own, as one word. Shorter words and phrases are names, which an error message needs. */
+export const mayBeSecret = (word: string): boolean => /^\S{8,}$/.test(word);
+
 /** safety: an address can hold a name and password, or a key in its query. One without its `//` has the password in its path. */
 export function addressWithoutSecrets(address: string): string {
   const url = URL.parse(address);

@@ -8,7 +8,7 @@ import { type Chunk, reasoningField } from '../chat.ts';
 import type { Target } from './dialect.ts';
 import { type ErrorCode, GatewayError } from '../errors.ts';
 import { type UpstreamHeaders, retryAfterMs, withoutLimits } from './retry-after.ts';
-import { isCredential, quotable, Secret } from '../secret.ts';
+import { isCredential, mayBeSecret, quotable, Secret } from '../secret.ts';
 
 /** What an error body says, in the provider's own words. A field is null if the body does not have it. */
 export interface Complaint {
@@ -189,7 +189,7 @@ export function sanitise(message: string, provider: Provider): string {
 
 function secretsOf({ apiKey, settings, headers }: Provider): string[] {
   const wrapped = [apiKey, ...Object.values(settings)].flatMap((value) => (value instanceof Secret ? [value.reveal()] : []));
-  const sent = Object.entries(headers).flatMap(([name, value]) => (isCredential(name) ? quotable(value) : []));
+  const sent = Object.entries(headers).flatMap(([name, value]) => quotable(value).filter((word) => isCredential(name) || mayBeSecret(word)));
   return [...wrapped, ...sent];
 }
 
