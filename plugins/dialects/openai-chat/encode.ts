@@ -203,10 +203,12 @@ function countLogprobs(body: Record<string, unknown>): void {
   else delete body['logprobs'];
 }
 
-function withPlainSchemas(tools: readonly Tool[], { schemaDrops }: Vendor): readonly Tool[] {
-  if (schemaDrops === undefined) return tools;
+const noParameters = { type: 'object', properties: {} };
+
+function withPlainSchemas(tools: readonly Tool[], { schemaDrops = [], needsParameters }: Vendor): readonly Tool[] {
+  if (schemaDrops.length === 0 && needsParameters !== true) return tools;
   return tools.map((tool) => {
-    const schema = tool.function?.parameters;
+    const schema = tool.function?.parameters ?? (needsParameters === true ? noParameters : undefined);
     if (tool.function === undefined || schema === undefined) return tool;
     const parameters = Object.fromEntries(Object.entries(schema).filter(([field]) => !schemaDrops.includes(field)));
     return { ...tool, function: { ...tool.function, parameters } };

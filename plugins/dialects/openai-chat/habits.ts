@@ -109,6 +109,8 @@ export interface Vendor extends Partial<Habits> {
   readonly alternates?: boolean;
   /** Which ids of tool calls it takes, if not all: nine letters or digits, or at most forty characters. */
   readonly callIds?: 'nine' | 'forty';
+  /** True if a tool must have a schema, also where it takes no arguments. */
+  readonly needsParameters?: boolean;
   /** Fields at the top of a tool's schema that it cannot handle. */
   readonly schemaDrops?: readonly string[];
   /** True if it has fields of `reasoning` beside effort and budget (`exclude`, `enabled`). The caller's fields are then sent. */

@@ -45,6 +45,8 @@ export const hosts: readonly Vendor[] = [
     baseUrl: null,
     // wire: 'json: unknown field "stream_options"' is a 400 (continuedev/continue#12936, 2026-07; anomalyco/opencode#31156, 2026-06); answers have usage unasked (Databricks: Foundation model REST API reference)
     refusesStreamOptions: true,
+    // wire: '"parameters" is a required property for "function" object in parameter "tools"' is a 400 (tidyverse/ellmer#1084, 2026-08)
+    needsParameters: true,
     families: [gptOssFamily, { match: /claude/, efforts: saidAs(saying('none', {}), null, null, null, null, null), budget: thinkingBudget }],
   },
   // wire: the address has the id of the account (Cloudflare Workers AI: OpenAI compatible API endpoints)

@@ -55,6 +55,12 @@ describe('a host', () => {
     expect(noted.toSorted()).toEqual(changes.toSorted());
   });
 
+  it('gets a schema of a tool without arguments where it must have one: databricks', () => {
+    const withSchema = { type: 'function', function: { name: 'g', parameters: { type: 'object', properties: { a: {} } } } };
+    expect(sent('databricks', { tools: [plainTool, withSchema] }).body['tools']).toEqual([{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }, withSchema]);
+    expect(sent('nebius', { tools: [plainTool] }).body['tools']).toEqual([plainTool]);
+  });
+
   it.each<[string, string, Effort, Record<string, unknown>, string[]]>([
     ['cohere', 'command-a-reasoning-08-2025', 'low', { reasoning_effort: 'high' }, ['reasoning_effort changed to high']],
     ['cohere', 'command-a-reasoning-08-2025', 'none', { reasoning_effort: 'none' }, []],
