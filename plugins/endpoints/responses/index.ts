@@ -12,6 +12,7 @@ import type { Answer } from '../../../core/pipeline/answer.ts';
 import type { EndpointRequest } from '../../../core/http/routes.ts';
 import type { About } from '../../../core/pipeline/door.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
+import { absentUnder } from './absent.ts';
 import { unsupported } from './checks.ts';
 import { createEncoder, encodeReply } from './encode.ts';
 import { cannotStore, createKeptResponses, type KeptResponses, lookUp } from './kept.ts';
@@ -44,6 +45,7 @@ export default definePlugin({
     hooks.normalise.tap({ stage: EARLY - 1 }, (request, context) => (request.form === form ? complete(request, context) : undefined));
     for (const prefix of ['/v1', '']) {
       routes.addDoor({ path: `${prefix}/responses`, parse, encoder: createEncoder, encode: encodeReply, about });
+      for (const endpoint of absentUnder(`${prefix}/responses`)) routes.add(endpoint);
       routes.add({ method: 'GET', path: `${prefix}/responses/:id`, about: aboutKept, handle: async (request) => await show(request, kept) });
       routes.add({ method: 'DELETE', path: `${prefix}/responses/:id`, about: aboutDeleted, handle: async (request) => await remove(request, kept) });
     }

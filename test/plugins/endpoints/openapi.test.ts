@@ -85,6 +85,8 @@ const asked: Readonly<Record<string, () => Case[]>> = {
   'POST /messages': () => [post(messages), post({ ...messages, stream: true }), post({ ...messages, ...mocked, thinking: { type: 'adaptive' }, output_config: { effort: 'low' } })],
   'POST /messages/count_tokens': () => [post(messages)],
   'POST /responses': () => [post(input), post({ ...input, stream: true }), post({ ...input, model: 'mock', reasoning: { effort: 'low', summary: 'auto' } })],
+  'POST /responses/compact': () => [post(input)],
+  'POST /responses/input_tokens': () => [post(input)],
   'GET /responses/{id}': () => [at(`/responses/${made.response}`)],
   'DELETE /responses/{id}': () => [at(`/responses/${made.deleted}`)],
   'POST /embeddings': () => [post({ model: 'vectors', input: 'hi' }), post({ model: 'vectors', input: ['hi'], encoding_format: 'base64' })],

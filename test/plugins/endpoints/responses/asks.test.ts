@@ -167,6 +167,14 @@ describe('a request is refused', () => {
     expect([up.asked.length, other.asked[0]?.json['input'][1]]).toEqual([0, item]);
   });
 
+  it.each([['compact', 'Codex does so by itself'], ['input_tokens', '/v1/messages/count_tokens']])('where it is for %s, and says what to do instead', async (operation, instead) => {
+    const gateway = await gatewayOf(oneUpstream((await provider()).url));
+    for (const path of ['/v1/responses', '/responses']) {
+      const reply = await gateway.post({ model: 'plain', input: 'hi' }, { path: `${path}/${operation}` });
+      expect([reply.status, await errorOf(reply)]).toMatchObject([404, { code: 'unknown_url', message: expect.stringContaining(instead) }]);
+    }
+  });
+
   it('where the method is another one', async () => {
     const gateway = await gatewayOf(oneUpstream((await provider()).url));
     const reply = await gateway.get('/v1/responses');
