@@ -17,7 +17,7 @@ export function parseJson(bytes: Buffer, maxDepth: number, weigh?: (containers: 
   weigh?.(containers);
   let value: unknown;
   try {
-    value = JSON.parse(bytes.toString('utf8'));
+    value = parseRequest(bytes.toString('utf8'));
   } catch (cause) {
     const place = /position (\d+)/.exec(String(cause))?.[1];
     throw new GatewayError('invalid_json', `The request body is not valid JSON${place === undefined ? '' : ` (at character ${place})`}.`, { cause });
@@ -73,7 +73,12 @@ export function objectIn(text: string): object | null {
   }
 }
 
-const withDigits = (_: string, value: unknown, context?: { readonly source?: string }): unknown =>
+interface Context {
+  /** The text of the value. */
+  readonly source?: string;
+}
+
+const withDigits = (_: string, value: unknown, context?: Context): unknown =>
   typeof value === 'number' && context?.source !== undefined && String(value) !== context.source ? rawJSON(context.source) : value;
 
 /**
@@ -81,10 +86,37 @@ const withDigits = (_: string, value: unknown, context?: { readonly source?: str
  * of a tool call must not change. Throws a SyntaxError.
  * cost: a reviver makes parsing several times slower, so it is used only where such a number may be.
  */
-export const parseAnswer = (text: string): unknown => (/[[:,]\s*-?\d{16}/.test(text) ? JSON.parse(text, withLongIntegers) : JSON.parse(text));
+export const parseAnswer = (text: string): unknown => (mayBeLong.test(text) ? JSON.parse(text, withLongIntegers) : JSON.parse(text));
 
-const withLongIntegers = (key: string, value: unknown, context?: { readonly source?: string }): unknown =>
-  typeof value === 'number' && /^-?\d{16,}$/.test(context?.source ?? '') ? withDigits(key, value, context) : value;
+const mayBeLong = /[[:,]\s*-?\d{16}/;
+
+const withLongIntegers = (key: string, value: unknown, context?: Context): unknown => (isLong(value, context) ? withDigits(key, value, context) : value);
+
+const isLong = (value: unknown, context?: Context): boolean => typeof value === 'number' && /^-?\d{16,}$/.test(context?.source ?? '');
+
+/** Whole numbers of a request that lose digits, by the object or the list that holds them. Whoever checks a parameter gets a number all the same. */
+const longIntegers = new WeakMap<object, Map<string, string>>();
+
+const parseRequest = (text: string): unknown => (mayBeLong.test(text) ? JSON.parse(text, noteLongIntegers) : JSON.parse(text));
+
+function noteLongIntegers(this: object, ...[key, value, context]: [key: string, value: unknown, context?: Context]): unknown {
+  if (!isLong(value, context)) return value;
+  const known = longIntegers.get(this);
+  if (known === undefined) longIntegers.set(this, new Map([[key, context?.source ?? '']]));
+  else known.set(key, context?.source ?? '');
+  return value;
+}
+
+/** An object of a request as JSON text, with all digits of its whole numbers. cost: only a text with a long number is written with a replacer */
+export function asGiven(value: object): string {
+  const text = JSON.stringify(value);
+  return /\d{16}|e\+/.test(text) ? JSON.stringify(value, withGivenDigits) : text;
+}
+
+function withGivenDigits(this: object, key: string, value: unknown): unknown {
+  const source = typeof value === 'number' ? longIntegers.get(this)?.get(key) : undefined;
+  return source === undefined ? value : rawJSON(source);
+}
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

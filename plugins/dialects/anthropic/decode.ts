@@ -6,6 +6,7 @@
 import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../../core/wire/fields.ts';
+import { parseAnswer } from '../../../core/wire/json.ts';
 import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { callIdFrom } from '../families/call-ids.ts';
 import { type BlockPlace, detailOf } from '../families/thinking-blocks.ts';
@@ -96,7 +97,7 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
 function parseEvent({ event, data }: WireEvent, target: Target): Fields {
   let value: unknown;
   try {
-    value = JSON.parse(data);
+    value = parseAnswer(data);
   } catch (cause) {
     if (event === 'error') throw decodeAnswerError(data, target);
     throw invalidAnswer('an event that is not JSON', cause);

@@ -1,6 +1,7 @@
 /** What only the Messages API knows of an answer, for callers who speak it: blocks of tools that the provider runs, citations, and fields beside the content. */
 import type { Chunk } from '../../../core/chat.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
+import { parseAnswer } from '../../../core/wire/json.ts';
 import { form } from './form.ts';
 
 /**
@@ -35,7 +36,7 @@ export function grow(block: GrowingBlock, delta: Fields): void {
 export function blockFrom({ wire, input }: GrowingBlock): Fields {
   if (input === '') return wire;
   try {
-    return { ...wire, input: JSON.parse(input) as unknown };
+    return { ...wire, input: parseAnswer(input) };
   } catch {
     // the answer was cut inside the input
     return wire;

@@ -7,6 +7,7 @@ import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
+import { parseAnswer } from '../../../core/wire/json.ts';
 import { billed, invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { decodeAnswerError } from './error.ts';
 import { habitsOf, type Vendor } from './habits.ts';
@@ -106,7 +107,7 @@ function newAnswer(vendor: Vendor, target: Target): AnswerState {
 function parseEvent({ event, data }: WireEvent, target: Target): Fields {
   let value: unknown;
   try {
-    value = JSON.parse(data);
+    value = parseAnswer(data);
   } catch (cause) {
     if (event === 'error') throw decodeAnswerError(data, target);
     throw invalidAnswer('an event that is not JSON', cause);

@@ -6,6 +6,7 @@ import type { Chunk, FinishReason } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
+import { parseAnswer } from '../../../core/wire/json.ts';
 import { billed, invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { Calls, inputJson, inputPiece, isCustomCall } from './calls.ts';
 import { detailOf, type NextItem } from './details.ts';
@@ -71,7 +72,7 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
 function parseEvent({ event, data }: WireEvent, target: Target): Fields {
   let value: unknown;
   try {
-    value = JSON.parse(data);
+    value = parseAnswer(data);
   } catch (cause) {
     if (event === 'error') throw decodeAnswerError(data, target);
     throw invalidAnswer('an event that is not JSON', cause);

@@ -2,6 +2,7 @@
 import type { ContentPart, Message, ReasoningDetail, ToolCall } from '../../../../core/chat.ts';
 import { type Check, list, missing, object, optional, text, wrongType, wrongValue } from '../../../../core/wire/checks.ts';
 import type { Fields } from '../../../../core/wire/fields.ts';
+import { asGiven } from '../../../../core/wire/json.ts';
 import { fromOpaque } from '../../../../core/wire/opaque.ts';
 import { contentOf, markOf, nativeOf, part, shortened, withoutMark } from './parts.ts';
 
@@ -125,5 +126,5 @@ class Said {
 
 function callOf(param: string, { id, name, input, ...more }: Fields): ToolCall {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) throw wrongType(`${param}.input`, 'an object', input);
-  return { id: text(`${param}.id`, id), type: 'function', function: { name: text(`${param}.name`, name), arguments: JSON.stringify(input) }, ...markOf(more), ...nativeOf('messages.content', more) };
+  return { id: text(`${param}.id`, id), type: 'function', function: { name: text(`${param}.name`, name), arguments: asGiven(input) }, ...markOf(more), ...nativeOf('messages.content', more) };
 }
