@@ -45,7 +45,7 @@ export type DocumentNames = Map<string, number>;
 export function documentBlock(part: ContentPart, { pathOf, names }: { pathOf: () => string; names: DocumentNames }): Block {
   const file = fieldsOf(part['file']);
   const data = textOf(file['file_data']);
-  if (data === null) throw unsupported(`${pathOf()}.file`, 'Bedrock takes documents as data only. Send the file as "file_data".');
+  if (data === null || /^\w+:\/\//.test(data)) throw unsupported(`${pathOf()}.file`, 'Bedrock takes documents as data only, not by address. Send the content of the file.');
   const inline = parseDataUrl(data);
   const filename = textOf(file['filename']) ?? '';
   const extension = /\.(\w+)$/.exec(filename)?.[1]?.toLowerCase() ?? '';

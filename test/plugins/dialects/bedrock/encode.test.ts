@@ -167,6 +167,10 @@ describe('images and documents', () => {
     expect(block).toMatchObject({ document: { name: 'document' } });
   }, 5000);
 
+  it('are no addresses', () => {
+    for (const part of [image('https://a.example/b.png'), file('https://a.example/b.pdf', 'b.pdf'), file('s3://bucket/b.pdf', 'b.pdf')]) expect(refusalOf({ messages: [user([part])] })).toMatchObject({ status: 400, code: 'unsupported_value', param: expect.stringContaining('messages[0].content[0]') });
+  });
+
   it.each(['constructor', '__proto__'])('are of no type that only JavaScript knows: %s', (type) => {
     for (const part of [image(`data:${type};base64,AAAA`), file(`data:${type};base64,AAAA`)]) expect(refusalOf({ messages: [user([part])] })).toMatchObject({ status: 400, code: 'unsupported_value' });
   });
