@@ -142,7 +142,10 @@ class ContentEncoder {
 
   #response(message: Message, name: string): WirePart {
     const text = joinedText(partsOf(message).filter(isText), '\n');
-    return { functionResponse: { ...this.#id(message.tool_call_id), name, response: resultIn(text) ?? { output: text } } };
+    const result = resultIn(text);
+    // wire: the key for what a call has failed with is `error` (Gemini API: FunctionResponse)
+    const response = message['is_error'] === true ? { error: result ?? text } : (result ?? { output: text });
+    return { functionResponse: { ...this.#id(message.tool_call_id), name, response } };
   }
 
   /** wire: AI Studio matches calls and results by id if there is one (Gemini API: generateContent); older versions of Vertex AI refuse the field (as of 2026-11). */

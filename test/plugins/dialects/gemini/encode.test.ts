@@ -252,6 +252,10 @@ describe('tool turns', () => {
     expect(turn([result('c1', content)])).toContainEqual({ role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'weather', response } }] });
   });
 
+  it.each([['no such city', { error: 'no such city' }], ['{"code":7}', { error: { code: 7 } }]])('says that a tool failed: %s', (content, response) => {
+    expect(turn([{ ...result('c1', content), is_error: true }])).toContainEqual({ role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'weather', response } }] });
+  });
+
   it('puts the images of a result behind the results', () => {
     const image: ContentPart = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
     expect(turn([result('c1', [{ type: 'text', text: 'See.' }, image]), result('c2', 'x')])).toMatchObject([{}, {}, { parts: [{ functionResponse: { response: { output: 'See.' } } }, { functionResponse: { response: { output: 'x' } } }, { inlineData: { data: 'AAAA' } }] }]);
