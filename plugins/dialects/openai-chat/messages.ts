@@ -96,13 +96,14 @@ function roleOf(role: Message['role'], isLeading: boolean, { instructions }: Hab
 function encodeMessage(message: Message, role: Message['role'], ways: MessageWays): Message {
   const { vendor } = ways;
   const encoded: Record<string, unknown> = { ...message, role };
-  if (Array.isArray(message.content)) encoded['content'] = contentOf(message.content as readonly ContentPart[], role, ways);
+  // wire: an empty list is a 400 `empty_array` (OpenAI: error text "empty array"); tools that say nothing give one
+  if (Array.isArray(message.content)) encoded['content'] = message.content.length === 0 ? '' : contentOf(message.content as readonly ContentPart[], role, ways);
   for (const field of vendor.messageDrops ?? []) {
     if (!(field in encoded)) continue;
     delete encoded[field];
     ways.dropped(`messages.${field}`);
   }
-  if (message.tool_calls !== undefined) encoded['tool_calls'] = message.tool_calls.map((call) => without(call, vendor.messageDrops, (field) => ways.dropped(`messages.tool_calls.${field}`)));
+  if (message.tool_calls !== undefined) encoded['tool_calls'] = message.tool_calls.map((call) => without(withArguments(call), vendor.messageDrops, (field) => ways.dropped(`messages.tool_calls.${field}`)));
   if (role === 'assistant') withAnswerFields(encoded, message, ways);
   const { callIds } = vendor;
   if (callIds !== undefined) withCallIds(encoded, callIds === 'nine' ? nineCharacters : fortyCharacters);
@@ -123,6 +124,9 @@ export function without<Item extends object>(item: Item, refused: readonly strin
   for (const field of found) dropped(field);
   return Object.fromEntries(Object.entries(item).filter(([field]) => !found.includes(field))) as Item;
 }
+
+/** wire: models give a call without arguments as "", which servers that parse the history refuse (mlflow/mlflow#18248, 2025-10). */
+const withArguments = (call: ToolCall): ToolCall => (call.function?.arguments.trim() === '' ? { ...call, function: { ...call.function, arguments: '{}' } } : call);
 
 /** Removes the fields of answers, and adds the one field in which this vendor takes earlier reasoning. */
 function withAnswerFields(encoded: Record<string, unknown>, message: Message, { habits, provider }: MessageWays): void {

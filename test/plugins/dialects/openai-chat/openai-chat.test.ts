@@ -190,6 +190,19 @@ describe('content of messages', () => {
     expect(bodyOf('openrouter', request)).toMatchObject({ ...marked, tools: [marked, { function: named }], messages: [{ tool_calls: [marked] }, {}] });
   });
 
+  it('has no empty list and no empty arguments, which servers refuse', () => {
+    const messages: Message[] = [
+      { role: 'user', content: [] },
+      { role: 'assistant', content: [], tool_calls: ['', ' \n', '{"a":1}'].map((text, at) => ({ id: `c${at}`, type: 'function', function: { name: 'f', arguments: text } })) },
+      { role: 'tool', tool_call_id: 'c0', content: [] },
+    ];
+    for (const name of ['openai-chat', 'openai', 'vllm', 'mistral']) {
+      const [asked, said, result] = messagesOf(name, messages);
+      expect([asked?.content, said?.content, result?.content]).toEqual(['', '', '']);
+      expect(said?.tool_calls?.map((call) => call.function.arguments)).toEqual(['{}', '{}', '{"a":1}']);
+    }
+  });
+
   it('goes into a message of the user where a tool gave images, any number of them', () => {
     const content = Array.from({ length: 150_000 }, () => ({ type: 'image_url', image_url: { url: 'https://a.example/b.png' } }));
     const messages: Message[] = [{ role: 'assistant', tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }] }, { role: 'tool', tool_call_id: 'c1', content }];
