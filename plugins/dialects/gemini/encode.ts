@@ -4,6 +4,7 @@ import type { ChatRequest, ResponseFormat, Tool, ToolChoice } from '../../../cor
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
+import { isVertex } from '../families/vertex.ts';
 import { pathOf } from './address.ts';
 import { encodeConversation } from './contents.ts';
 import { classOf, type ModelClass, planThinking } from './models.ts';
@@ -16,11 +17,15 @@ const parameters = [
   ['topP', 'topP'],
   ['seed', 'seed'],
   ['candidateCount', 'n'],
-  ['presencePenalty', 'presencePenalty'],
-  ['frequencyPenalty', 'frequencyPenalty'],
   ['responseLogprobs', 'logprobs'],
-  ['logprobs', 'topLogprobs'],
 ] as const satisfies readonly (readonly [wire: string, field: keyof ChatRequest])[];
+
+/** Parameters that go out only to some models, or beside others: the name on the wire, the field, and its name in chat completions. */
+const conditional = [
+  ['presencePenalty', 'presencePenalty', 'presence_penalty'],
+  ['frequencyPenalty', 'frequencyPenalty', 'frequency_penalty'],
+  ['logprobs', 'topLogprobs', 'top_logprobs'],
+] as const satisfies readonly (readonly [wire: string, field: keyof ChatRequest, parameter: string])[];
 
 /** Parameters that this API does not have. */
 const unknown = [
@@ -78,6 +83,7 @@ class Draft {
   #config(): Record<string, unknown> {
     const config: Record<string, unknown> = {};
     for (const [wire, field] of parameters) if (this.#request[field] !== null) config[wire] = this.#request[field];
+    this.#setConditional(config);
     const { stop, responseFormat } = this.#request;
     if (stop !== null) config['stopSequences'] = typeof stop === 'string' ? [stop] : stop;
     if (responseFormat !== null) this.#setFormat(config, responseFormat);
@@ -85,6 +91,19 @@ class Draft {
     if (thinking !== undefined) config['thinkingConfig'] = thinking;
     if (adjustment !== undefined) this.adjustments.add(adjustment.parameter, adjustment.change);
     return config;
+  }
+
+  #setConditional(config: Record<string, unknown>): void {
+    const { refusesPenalties } = this.#model;
+    const takesPenalties = refusesPenalties === undefined || (refusesPenalties === 'at-studio' && isVertex(this.#target.provider));
+    for (const [wire, field, parameter] of conditional) {
+      const value = this.#request[field];
+      // wire: `logprobs` is for `responseLogprobs` only (Gemini API: GenerationConfig)
+      const isTaken = field === 'topLogprobs' ? this.#request.logprobs === true : takesPenalties;
+      if (value === null) continue;
+      if (isTaken) config[wire] = value;
+      else if (value !== 0) this.adjustments.add(parameter, 'dropped');
+    }
   }
 
   #setOwn(body: Record<string, unknown>, config: Record<string, unknown>): void {

@@ -37,8 +37,32 @@ describe('the body', () => {
 
   it('carries sampling limits under their names', () => {
     const said = { maxTokens: 500, temperature: 0.5, topP: 0.9, seed: 7, n: 2, presencePenalty: 0.1, frequencyPenalty: 0.2, logprobs: true, topLogprobs: 3, stop: ['END', 'STOP'] };
-    expect(configOf(said)).toEqual({ maxOutputTokens: 500, temperature: 0.5, topP: 0.9, seed: 7, candidateCount: 2, presencePenalty: 0.1, frequencyPenalty: 0.2, responseLogprobs: true, logprobs: 3, stopSequences: ['END', 'STOP'] });
+    expect(configOf(said, old)).toEqual({ maxOutputTokens: 500, temperature: 0.5, topP: 0.9, seed: 7, candidateCount: 2, presencePenalty: 0.1, frequencyPenalty: 0.2, responseLogprobs: true, logprobs: 3, stopSequences: ['END', 'STOP'] });
     expect(configOf({ stop: 'END' })).toEqual({ stopSequences: ['END'] });
+  });
+
+  it.each([
+    ['gemini-2.0-flash', {}, true],
+    ['gemini-2.5-flash', {}, false],
+    ['gemini-2.5-flash', vertex, true],
+    ['gemini-3.1-pro-preview', {}, false],
+    ['gemini-3-flash-preview', vertex, false],
+  ])('has penalties for the models that take them: %s %o %s', (externalId, more, takes) => {
+    const wishes = { externalId, ...more };
+    const said = { presencePenalty: 0.5, frequencyPenalty: -1 };
+    const { presencePenalty, frequencyPenalty } = configOf({ ...said, seed: 1 }, wishes) as Partial<typeof said>;
+    expect([presencePenalty, frequencyPenalty]).toEqual(takes ? [0.5, -1] : [undefined, undefined]);
+    expect(changesOf(said, wishes)).toEqual(takes ? [] : ['presence_penalty dropped', 'frequency_penalty dropped']);
+    expect(changesOf({ presencePenalty: 0, frequencyPenalty: 0 }, wishes)).toEqual([]);
+  });
+
+  it('has a number of alternatives only beside the probabilities', () => {
+    expect(configOf({ logprobs: true, topLogprobs: 0 })).toEqual({ responseLogprobs: true, logprobs: 0 });
+    for (const logprobs of [null, false]) {
+      expect(configOf({ logprobs, topLogprobs: 2, seed: 1 })).not.toHaveProperty('logprobs');
+      expect(changesOf({ logprobs, topLogprobs: 2 })).toEqual(['top_logprobs dropped']);
+      expect(changesOf({ logprobs, topLogprobs: 0 })).toEqual([]);
+    }
   });
 
   it('names what this API has no word for', () => {
