@@ -59,7 +59,8 @@ export function parseResponseRequest(given: unknown): Parsed {
   const wanted = optional('text', form_, fields) ?? {};
   const thinking = optional('reasoning', reasoning, fields) ?? {};
   const included = optional('include', include, listOf(text)) ?? [];
-  const topLogprobs = optional('top_logprobs', alternatives, integer);
+  // none is what is given unasked, and other APIs refuse a number without the probabilities
+  const topLogprobs = optional('top_logprobs', alternatives, integer) || null;
   const kept: Kept = {
     store: optional('store', store, boolean),
     previous_response_id: previousId,

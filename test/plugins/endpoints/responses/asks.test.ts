@@ -60,6 +60,11 @@ describe('a provider of chat completions', () => {
     expect(adjusted).toBe('messages: results of tools put behind their calls');
   });
 
+  it('gets no word of probabilities where the caller wants none', async () => {
+    const { json, adjusted } = await asked({ model: 'thinker', input: 'hi', top_logprobs: 0 });
+    expect([json.logprobs, json.top_logprobs, adjusted]).toEqual([undefined, undefined, '']);
+  });
+
   it('gets parameters under its own names', async () => {
     const { json, adjusted } = await asked({
       model: 'thinker', reasoning: { effort: 'high', summary: 'detailed' }, max_output_tokens: 77, temperature: 0.5, top_p: 0.9, parallel_tool_calls: false, user: 'u', top_logprobs: 2, repetition_penalty: 1.1,
