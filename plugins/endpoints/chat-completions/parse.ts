@@ -104,7 +104,7 @@ const toolCall: Check<ToolCall> = (param, value) => {
   const called = object(`${param}.function`, call['function']);
   text(`${param}.function.name`, called['name']);
   text(`${param}.function.arguments`, called['arguments']);
-  return call as ToolCall;
+  return { type: 'function', ...call } as ToolCall;
 };
 
 const toolList: Check<Tool[] | null> = (param, value) => {

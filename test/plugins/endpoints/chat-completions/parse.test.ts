@@ -21,6 +21,11 @@ describe('a body', () => {
     expect(parsed({ messages, tools, seed: 7, verbosity: 'low' })).toMatchObject({ messages, tools, seed: 7, rest: { verbosity: 'low' } });
   });
 
+  it('calls a call without a type a function', () => {
+    const { type: _, ...untyped } = call;
+    for (const one of [untyped, { ...untyped, type: null }]) expect(parsed(answer({ tool_calls: [one] }))).toEqual(parsed(answer({ tool_calls: [call] })));
+  });
+
   it.each<[string, object, object]>([
     ['a message', { messages: [{ ...hi, name: null, tool_calls: null, tool_call_id: null, reasoning: null, reasoning_details: null }] }, { messages: [hi] }],
     ['an answer', answer({ content: null, refusal: null, audio: null, tool_calls: [call] }), answer({ content: null, tool_calls: [call] })],
