@@ -4,6 +4,7 @@ import type { Chunk, FinishReason, Usage } from '../../../core/chat.ts';
 import type { GatewayError } from '../../../core/errors.ts';
 import type { Encoder, ReplyHead } from '../../../core/pipeline/door.ts';
 import type { FoldedChoice, FoldedToolCall, Reply } from '../../../core/pipeline/reply.ts';
+import { CustomCalls, customNames, inputIn } from './custom-tools.ts';
 import { readsFunctions } from './functions.ts';
 import type { ChatAnswer, ChatCompletion, ChatToolCall, ChatUsage } from './wire.ts';
 
@@ -71,12 +72,13 @@ function messageOf(choice: FoldedChoice, { reasoningFields, request }: ReplyHead
     ...(reasoning !== '' && Object.fromEntries(reasoningFields.map((field) => [field, reasoning]))),
     ...(details.length > 0 && { reasoning_details: details }),
     ...(refusal !== '' && { refusal }),
-    ...(toolCalls.length > 0 && (readsFunctions(request) ? oldCall(toolCalls) : { tool_calls: toolCalls.map(encodeCall) })),
+    ...(toolCalls.length > 0 && (readsFunctions(request) ? oldCall(toolCalls) : { tool_calls: toolCalls.map((call) => encodeCall(call, customNames(request))) })),
     ...extrasOn('message', choice),
   };
 }
 
-const encodeCall = ({ id, name, arguments: input }: FoldedToolCall): ChatToolCall => ({ id, type: 'function', function: { name, arguments: input } });
+const encodeCall = ({ id, name, arguments: input }: FoldedToolCall, customs: readonly unknown[]): ChatToolCall =>
+  customs.includes(name) ? { id, type: 'custom', custom: { name, input: inputIn(input) } } : { id, type: 'function', function: { name, arguments: input } };
 
 /** wire: an answer in the form from before tools has one call (OpenAI: Chat, deprecated `function_call`). */
 const oldCall = ([call]: readonly FoldedToolCall[]): object => (call === undefined ? {} : { function_call: { name: call.name, arguments: call.arguments } });
@@ -136,16 +138,22 @@ class StreamEncoder implements Encoder {
   /** The finish reasons by choice. They are sent at the end, because the event of the last one has the usage, which comes after it. */
   readonly #finishes = new Map<number, FinishReason>();
   #usage: ChatUsage | null = null;
+  /** Null: no custom tools. */
+  readonly #customs: CustomCalls | null;
 
   constructor(head: ReplyHead) {
     this.#head = head;
+    const names = customNames(head.request);
+    this.#customs = names.length === 0 ? null : new CustomCalls(names);
     this.#opening = this.#open();
   }
 
   chunks(chunks: readonly Chunk[]): string {
     let text = '';
     for (const chunk of chunks) {
-      const delta = deltaOf(chunk, this.#head);
+      if (chunk.type === 'finish') for (const rest of this.#customs?.rest(chunk.choice) ?? []) text += this.#event(chunk.choice, rest, '');
+      const custom = this.#customs?.delta(chunk);
+      const delta = custom === undefined ? deltaOf(chunk, this.#head) : custom;
       if (delta !== null && chunk.type !== 'usage') text += this.#event(chunk.choice, delta, chunk.type === 'extra' && chunk.on === 'choice' ? `,${JSON.stringify(chunk.field)}:${JSON.stringify(chunk.value)}` : '');
       else if (chunk.type === 'finish') this.#finishes.set(chunk.choice, chunk.reason);
       else if (chunk.type === 'usage') this.#usage = usageOf(chunk.usage);

@@ -6,6 +6,7 @@ import { unsetReasoning } from '../../../core/chat.ts';
 import type { ChatRequest, ContentPart, Message, ReasoningDetail, ResponseFormat, Tool, ToolCall, ToolChoice } from '../../../core/chat.ts';
 import { bodyFields, boolean, type Check, count, integer, listOf, missing, modelName, number, object, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
+import { withoutCustomTools } from './custom-tools.ts';
 import { declaresFunctions, withTools } from './functions.ts';
 import { openedDetail } from '../../../core/wire/opaque.ts';
 
@@ -15,7 +16,8 @@ import { openedDetail } from '../../../core/wire/opaque.ts';
  */
 export function parseChatRequest(body: unknown): ChatRequest {
   const given = bodyFields(body);
-  const { model, messages, stream, stream_options, tools, tool_choice, parallel_tool_calls, response_format, max_tokens, max_completion_tokens, ...more } = withTools(given);
+  const { body: plain, names, adjustments } = withoutCustomTools(withTools(given));
+  const { model, messages, stream, stream_options, tools, tool_choice, parallel_tool_calls, response_format, max_tokens, max_completion_tokens, ...more } = plain;
   const { temperature, top_p, stop, seed, n, presence_penalty, frequency_penalty, logit_bias, logprobs, top_logprobs, user, ...rest } = more;
   const streamOptions = optional('stream_options', stream_options, object);
   return {
@@ -41,7 +43,8 @@ export function parseChatRequest(body: unknown): ChatRequest {
     topLogprobs: optional('top_logprobs', top_logprobs, integer),
     user: optional('user', user, text),
     rest,
-    ...(declaresFunctions(given) && { door: { functions: true } }),
+    ...((declaresFunctions(given) || names.length > 0) && { door: { ...(declaresFunctions(given) && { functions: true }), ...(names.length > 0 && { customs: names }) } }),
+    ...(adjustments.length > 0 && { adjustments }),
   };
 }
 

@@ -70,8 +70,10 @@ export interface ChatTool {
 export interface ChatToolCall {
   readonly id: string;
   readonly type?: string | null;
-  /** `arguments` is JSON as text. */
-  readonly function: { readonly name: string; readonly arguments: string; readonly [field: string]: unknown };
+  /** Plain text for a custom tool. */
+  readonly custom?: { readonly name: string; readonly input: string; readonly [field: string]: unknown };
+  /** Of all other calls; `arguments` is JSON as text. */
+  readonly function?: { readonly name: string; readonly arguments: string; readonly [field: string]: unknown };
   readonly [field: string]: unknown;
 }
 

@@ -1,7 +1,7 @@
 /** The items of an answer while it is written. Each piece adds to the item that is open; an item tells the stream of every change of it. */
+import { CustomInput } from '../../../core/wire/custom-tools/input.ts';
 import { JoinedDetail } from '../../../core/wire/opaque.ts';
 import { type Fields, textOf } from '../../../core/wire/fields.ts';
-import { CustomInput } from './custom-input.ts';
 import { markOf, opaqueOf } from './thoughts.ts';
 
 /** Writes an event of the stream. `fields` is JSON without its braces; the type and the number of the event are added. */

@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto';
 import type { Tool, ToolChoice } from '../../../core/chat.ts';
 import { boolean, type Check, listOf, optional, text, wrongValue } from '../../../core/wire/checks.ts';
+import { inputSchema, isFreeText } from '../../../core/wire/custom-tools/input.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { fieldsOf, listOf as entriesOf, textOf } from '../../../core/wire/fields.ts';
 import { fields, someFields, unsupported, without } from './checks.ts';
@@ -40,17 +41,7 @@ const optionalField = (field: string, value: unknown): Fields => (value === null
 
 function customOf(param: string, given: Fields): Tool {
   const description = optional(`${param}.description`, given['description'], text);
-  const parameters = { type: 'object', properties: { input: { type: 'string', description: inputDescription(given['format']) } }, required: ['input'], additionalProperties: false };
-  return { type: 'function', function: { name: text(`${param}.name`, given['name']), ...optionalField('description', description), parameters }, native: { fields: given, lost: isFree(given['format']) ? [] : ['tools.format'] } };
-}
-
-const isFree = (format: unknown): boolean => format === undefined || fieldsOf(format)['type'] === 'text';
-
-/** A provider of another form cannot hold the model to a grammar, but the model can read it. */
-function inputDescription(format: unknown): string {
-  const { definition, syntax } = fieldsOf(format);
-  const plain = 'The whole input of the tool, as plain text.';
-  return typeof definition === 'string' ? `${plain} It must follow this ${typeof syntax === 'string' ? `${syntax} ` : ''}grammar:\n${definition}` : plain;
+  return { type: 'function', function: { name: text(`${param}.name`, given['name']), ...optionalField('description', description), parameters: inputSchema(given['format']) }, native: { fields: given, lost: isFreeText(given['format']) ? [] : ['tools.format'] } };
 }
 
 /** The tools of a namespace. The first of them carries the namespace as the caller declared it, for a provider of the same form. */

@@ -2,7 +2,18 @@
  * The plain text in the arguments of a custom tool's call. In the middle a custom tool is a function with one parameter, so its input comes
  * as the JSON `{"input":"…"}`, torn anywhere.
  */
-import { fieldsOf } from '../../../core/wire/fields.ts';
+import { type Fields, fieldsOf } from '../fields.ts';
+
+/** The schema of that function. A provider cannot hold the model to a grammar, but the model can read it. */
+export function inputSchema(format: unknown): Fields {
+  const { definition, syntax } = fieldsOf(format);
+  const plain = 'The whole input of the tool, as plain text.';
+  const description = typeof definition === 'string' ? `${plain} It must follow this ${typeof syntax === 'string' ? `${syntax} ` : ''}grammar:\n${definition}` : plain;
+  return { type: 'object', properties: { input: { type: 'string', description } }, required: ['input'], additionalProperties: false };
+}
+
+/** Whether a format asks for nothing. */
+export const isFreeText = (format: unknown): boolean => format === undefined || fieldsOf(format)['type'] === 'text';
 
 /** The beginning of the form has some ten characters, and blanks between them. */
 const longestStart = 256;

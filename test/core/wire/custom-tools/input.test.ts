@@ -1,7 +1,7 @@
 /** The text of a custom tool's call, read from arguments that come in pieces. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CustomInput } from '../../../../plugins/endpoints/responses/custom-input.ts';
+import { CustomInput } from '../../../../core/wire/custom-tools/input.ts';
 
 /** All that is said of a call whose arguments come in these pieces. */
 function said(...pieces: string[]): string {
