@@ -30,11 +30,22 @@ function has(record: LoggedRequest, name: string, value: string): boolean {
   if (field?.filter.kind === 'some') return String(Number(field.read(record)) > 0) === value;
   if (field?.filter.kind === 'prefix') return hexOf(record.id).startsWith(hexOf(value));
   if (field?.filter.kind === 'any') return value === '' ? record.attempts.length === 0 : (field.read(record) as readonly string[]).includes(value);
-  if (field?.filter.kind === 'glob' && value !== '') return isLike(filteredText(record, name), value);
+  if (field?.filter.kind === 'glob' && value !== '') return isLike(value)(filteredText(record, name) ?? '');
   return filteredText(record, name) === (value === '' ? null : value);
 }
 
-const isLike = (text: string | null, glob: string): boolean => text !== null && patternOf(glob.toLowerCase()).test(text);
+/**
+ * Whether a text is what a filter by a glob asks for: with a star in any case, else as it is written or in lower case. The gateway's own
+ * codes are in lower case, those that a provider gave may be in any.
+ */
+export function isLike(glob: string): (text: string) => boolean {
+  const small = glob.toLowerCase();
+  if (!isGlob(glob)) return (text) => text === glob || text === small;
+  const pattern = patternOf(small);
+  return (text) => text !== '' && pattern.test(text.toLowerCase());
+}
+
+export const isGlob = (value: string): boolean => value.includes('*');
 
 function hasStatus({ status, outcome }: LoggedRequest, value: string): boolean {
   if (value === 'ok') return outcome === 'answered';

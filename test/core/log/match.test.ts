@@ -12,6 +12,7 @@ import { createStore } from '../../../plugins/log/journal/store/open.ts';
 import type { Store } from '../../../plugins/log/journal/store/store.ts';
 import { runs } from '../../_kit/fuzz.ts';
 import { aRecord } from '../../_kit/log.ts';
+import { attempt } from '../../plugins/log/journal/scene.ts';
 
 const begin = Date.parse('2026-03-01T12:00:00Z');
 const folder = mkdtempSync(join(tmpdir(), 'gateway-match-'));
@@ -19,6 +20,7 @@ let store: Store;
 
 const some = <T>(...values: T[]) => fc.constantFrom(...values);
 const usage = { promptTokens: 1, completionTokens: 1, cacheWriteTokens: null };
+const anyAttempt = fc.record({ outcome: some('answered', 'outrun', 'client_closed', 'upstream_error', 'DataInspectionFailed'), provider: some('up', 'other', 'Up'), model: some('a', 'b') }).map(({ outcome, ...more }) => attempt(outcome, more));
 const anyRecord: fc.Arbitrary<Partial<LoggedDetail>> = fc.record({
   createdAt: fc.nat(100_000).map((ms) => new Date(begin + ms).toISOString()),
   model: some('a', 'b', null),
@@ -33,10 +35,15 @@ const anyRecord: fc.Arbitrary<Partial<LoggedDetail>> = fc.record({
   timeToFirstTokenMs: some(null, 0, 1, 2),
   usage: fc.tuple(some(null, 0, 1, 2), some(null, 0, 1), some(null, 0, 1)).map(([totalTokens, cachedTokens, reasoningTokens]) => ({ ...usage, cachedTokens, reasoningTokens, totalTokens })),
   cost: some(null, '0', '0.01', '0.02'),
+  attempts: fc.array(anyAttempt, { maxLength: 2 }),
+  error: some(null, 'upstream_error', 'DataInspectionFailed', 'inv%lid').map((code) => code === null ? null : { code, message: '', plugin: null }),
+  door: some('chat', 'embeddings', null),
   metadata: some<Record<string, string>>({}, { team: 'a' }, { team: 'b', 'x y': '1' }, { team: '*' }),
   fields: some<Record<string, string | number | boolean>>({}, { score: 1, verdict: 'bad' }, { score: 2.5, verdict: '2' }, { score: '3', verdict: false }, { verdict: '' }),
 });
-const records = fc.sample(anyRecord, 200).map((record) => aRecord({ ...record, request: null, response: null }));
+/** Whoever is named as the provider was asked last. */
+const attemptsOf = ({ provider, model, attempts = [] }: Partial<LoggedDetail>) => (provider === null ? [] : [...attempts, attempt('answered', { provider: provider as string, model: model as string })]);
+const records = fc.sample(anyRecord, 200).map((record) => aRecord({ ...record, attempts: attemptsOf(record), request: null, response: null }));
 
 const oneOf = (field: string, ...values: string[]) => fc.record({ field: some(field), operator: some<Condition['operator']>('in', 'not in'), values: fc.uniqueArray(some(...values), { minLength: 1 }) });
 const bound = (field: string, ...values: string[]) => fc.record({ field: some(field), operator: some<Condition['operator']>('>', '<', '>=', '<='), values: some(...values).map((value) => [value]) });
@@ -55,6 +62,12 @@ const anyCondition: fc.Arbitrary<Condition> = fc.oneof(
   oneOf('meta.x y', '1', '2', ''),
   oneOf('field.score', '1', '2.5', '3', ''),
   oneOf('field.verdict', 'bad', '2', 'false', ''),
+  oneOf('error', 'upstream_error', 'Upstream_Error', 'DataInspectionFailed', 'datainspectionfailed', 'data*', '*I*Failed', 'inv%*', '*', ''),
+  oneOf('tried', 'up', 'other', ''),
+  oneOf('rescued', 'true', 'false'),
+  oneOf('attempts', '0', '1', '2'),
+  oneOf('door', 'chat', 'embeddings', ''),
+  bound('attempts', '0', '1', '2'),
   bound('field.score', '-1', '1', '2.5'),
   bound('latency', '0', '2', '3'),
   bound('ttft', '0', '1'),

@@ -4,6 +4,7 @@ import type { FilteredField, Keyed } from '../../../../core/log/fields.ts';
 import { BadQuery } from '../../../../core/log/store.ts';
 import type { Condition, LogQuery } from '../../../../core/log/store.ts';
 import { parseDollars } from '../../../../core/money.ts';
+import { isGlob } from '../../../../core/log/match.ts';
 import { firstIdAt, hexOf, idOfHex, isIdPrefix } from '../../../../core/log/record-id.ts';
 import { binOf, binSql, isBinned } from './bins.ts';
 import type { Binned } from './bins.ts';
@@ -152,10 +153,8 @@ function triedSql(values: readonly string[], params: Params): string {
   return [...parts, ...(named.length < values.length ? ['r.attempts = 0'] : [])].join(' or ');
 }
 
-const isGlob = (value: string): boolean => value.includes('*');
-
 function globSql(column: string, values: readonly string[], { params, grammar }: Writing): string {
-  const plain = values.filter((value) => !isGlob(value)).map((value) => value.toLowerCase());
+  const plain = values.filter((value) => !isGlob(value)).flatMap((value) => [value, value.toLowerCase()]);
   const globs = values.filter(isGlob).map((value) => `${column} ${grammar.like} ${params.add(value.replaceAll(/[\\%_]/g, '\\$&').replaceAll('*', '%'))} escape '\\'`);
   return [...(plain.length === 0 ? [] : [valuesSql(column, plain, params)]), ...globs].join(' or ');
 }

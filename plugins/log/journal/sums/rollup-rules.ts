@@ -1,6 +1,6 @@
 /** Conditions on one dimension as rules on its values, so that kept sums can answer a query as the records would. */
 import { filteredField } from '../../../../core/log/fields.ts';
-import { patternOf } from '../../../../core/names.ts';
+import { isLike } from '../../../../core/log/match.ts';
 import type { Condition } from '../../../../core/log/store.ts';
 
 export interface Rule {
@@ -25,8 +25,8 @@ function valueRule(field: string, values: readonly string[]): Rule | null {
 }
 
 function globRule(field: string, values: readonly string[]): Rule {
-  const patterns = values.map((value) => patternOf(value.toLowerCase()));
-  return { dimension: field, keeps: (value) => (value === null ? values.includes('') : patterns.some((pattern) => pattern.test(value))) };
+  const likes = values.map(isLike);
+  return { dimension: field, keeps: (value) => (value === null ? values.includes('') : likes.some((like) => like(value))) };
 }
 
 function statusRule(values: readonly string[]): Rule | null {

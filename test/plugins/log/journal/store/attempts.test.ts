@@ -111,6 +111,15 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     expect(await found(query)).toEqual(expected);
   });
 
+  test('find requests by a code that a provider writes with capitals', async () => {
+    const own = await createStore(settingsOf(folder().path, 30));
+    await own.open();
+    await own.insert([rowFor({ at: now, outcome: 'refused', status: 400, error: { code: 'DataInspectionFailed', message: 'no', plugin: null } })]);
+    const counts = ['DataInspectionFailed', 'datainspection*', 'DATA*', 'inspection'].map(async (code) => (await own.list(where('error', 'in', code), { limit: 10 })).data.length);
+    expect(await Promise.all(counts)).toEqual([1, 1, 1, 0]);
+    await own.close();
+  });
+
   test('name what went wrong, with its times and how much of it was made good', async () => {
     const faults = await store.faults(everything);
     expect(faults.map(({ provider, code, count, rescued }) => [provider, code, count, rescued])).toEqual([[null, 'invalid_value', 1, 0], ['other', 'upstream_timeout', 1, 0], ['up', 'upstream_error', 3, 2], ['up', 'rate_limit_exceeded', 1, 1]]);

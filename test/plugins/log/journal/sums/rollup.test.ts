@@ -36,7 +36,7 @@ const records = Array.from({ length: 440 }, (_, at) => ({
   timeToFirstTokenMs: at % 5 === 0 ? 1 + at : null,
   cost: at % 10 === 9 ? null : `0.${String(at + 1).padStart(6, '0')}`,
   usageEstimated: at % 50 === 7,
-  ...(at % 10 === 9 && { attempts: [], error: { code: 'rate_limit_exceeded', message: 'later', plugin: null } }),
+  ...(at % 10 === 9 && { attempts: [], error: { code: at % 20 === 19 ? 'DataInspectionFailed' : 'rate_limit_exceeded', message: 'later', plugin: null } }),
   ...(at % 8 === 3 && at % 10 !== 9 && { attempts: [attempt('upstream_error', { durationMs: at }), attempt('answered', { provider: 'other', durationMs: 3 * at })] }),
   userAgent: at % 2 === 0 ? 'curl/8' : null,
   key: at % 7 === 0 ? '' : `team-${at % 3}`,
@@ -76,6 +76,8 @@ const queries: readonly (readonly [what: string, query: LogQuery, by: string | n
   ['attempts by target', everything, 'attempt.target'],
   ['all by error', everything, 'error'],
   ['errors of a kind', where('error', 'in', 'rate_*'), 'error'],
+  ['an error that a provider writes with capitals', where('error', 'in', 'DataInspectionFailed'), 'error'],
+  ['errors of a kind with capitals', where('error', 'in', 'data*'), 'error'],
   ['no error', where('error', 'in', ''), null],
   ['two tenants', where('meta.tenant', 'in', 'tenant-1', 'tenant-2'), 'meta.tenant'],
 ];
