@@ -12,6 +12,7 @@ import { Head } from '../parts/shell.js';
 import { stackOf } from '../parts/stack.js';
 import { Fault, Skeleton } from '../parts/states.js';
 import { TimeChart } from '../parts/time-chart.js';
+import { nameOf } from '../parts/value-name.js';
 
 const dimensions = { model: 'Model', provider: 'Provider', key: 'Key' };
 const day = 86_400_000;
@@ -67,5 +68,5 @@ function Rows({ data: { by, rows, total, from, lastFrom, earlier } }) {
 function Row({ row, href, all, most }) {
   const { value, cost, before, requests } = row;
   const change = changeOf(numberOf(cost), numberOf(before), 'less');
-  return html`<tr><td class="cell-name"><a href=${href}>${value ?? '(none)'}</a></td><td class="num">${aboutSum(money(cost), row)}</td><td class="cell-bar"><i style=${`width:${most === 0 ? 0 : (100 * Number(cost ?? 0)) / most}%`} /></td><td class="num">${percent(Number(cost ?? 0), all)}</td><td class="num">${before === null ? '–' : money(before)}</td><td class="num">${change === null ? '' : html`<span class="change-${change.tone}">${change.text}</span>`}</td><td class="num">${count(requests)}</td></tr>`;
+  return html`<tr><td class="cell-name">${value === '' ? nameOf(value) : html`<a href=${href}>${nameOf(value)}</a>`}</td><td class="num">${aboutSum(money(cost), row)}</td><td class="cell-bar"><i style=${`width:${most === 0 ? 0 : (100 * Number(cost ?? 0)) / most}%`} /></td><td class="num">${percent(Number(cost ?? 0), all)}</td><td class="num">${before === null ? '–' : money(before)}</td><td class="num">${change === null ? '' : html`<span class="change-${change.tone}">${change.text}</span>`}</td><td class="num">${count(requests)}</td></tr>`;
 }

@@ -7,6 +7,7 @@ import { hrefOf } from './location.js';
 import { measuresOf, written } from './measures.js';
 import { apiParams, onlyFilter } from './query.js';
 import { SortHead, sorted } from './sort.js';
+import { nameOf } from './value-name.js';
 
 /** The server answers with so many rows at most. */
 const mostRows = 1000;
@@ -41,19 +42,19 @@ export function BreakdownTable({ data, name, metric, top, params }) {
   </table></div>`;
 }
 
-/** The name of a row whose value is an empty text. The row has no link, because in a filter an empty text means that there is no value. */
-const empty = html`<span class="soft">(empty)</span>`;
+/** The name of a row whose value is an empty text. The row has no link and nothing below it: no filter finds its requests. */
+const empty = html`<span class="soft">${nameOf('')}</span>`;
 
 function Row({ row, by, measure, others, most, whole, earlier, params }) {
   const [isOpen, setOpen] = useState(false);
   const isTried = by.startsWith('attempt.');
-  const sub = isTried ? null : params.get('sub');
+  const sub = isTried || row.value === '' ? null : params.get('sub');
   const value = measure.of(row);
   const link = hrefOf('/dashboard/logs', onlyFilter(new URLSearchParams([...params].filter(([name]) => !['by', 'sub', 'metric', 'view', 'top', 'sort'].includes(name))), { field: isTried ? 'tried' : by, value: row.value ?? '', not: false }));
   // requests cannot be found by what became of one attempt
   const isLinked = row.value !== '' && (!isTried || by === 'attempt.provider');
   return html`<tr>
-      <td class="cell-name">${sub && html`<button type="button" class="fold" aria-expanded=${isOpen} aria-label=${`${row.value ?? '(none)'} by ${sub}`} onClick=${() => setOpen(!isOpen)}><${Icon} name=${isOpen ? 'down' : 'right'} /></button>`}${row.value === '' ? empty : isLinked ? html`<a href=${link} title=${row.value}>${row.value ?? '(none)'}</a>` : (row.value ?? '(none)')}</td>
+      <td class="cell-name">${sub && html`<button type="button" class="fold" aria-expanded=${isOpen} aria-label=${`${nameOf(row.value)} by ${sub}`} onClick=${() => setOpen(!isOpen)}><${Icon} name=${isOpen ? 'down' : 'right'} /></button>`}${row.value === '' ? empty : isLinked ? html`<a href=${link} title=${row.value}>${nameOf(row.value)}</a>` : (nameOf(row.value))}</td>
       <td class="num"><b>${written(measure, row)}</b></td><${Bar} value=${value} most=${most} /><td class="num">${whole === null || whole === 0 || value === null ? '' : percent(value, whole)}</td><td class="num soft">${earlier === undefined ? '–' : written(measure, earlier)}</td>
       <${Numbers} row=${row} others=${others} />
     </tr>
@@ -64,7 +65,7 @@ function Under({ by, value, sub, measure, others, most, params }) {
   const asked = apiParams(onlyFilter(params, { field: by, value: value ?? '', not: false }), { by: sub, limit: '10' });
   const { data, error } = useData(`/api/stats?${asked}`);
   if (data === null) return html`<tr class="under"><td colspan="15">${error?.message ?? 'Loading'}</td></tr>`;
-  return sorted(data.data, { measure }, '-measure').map((row) => html`<tr class="under" key=${row.value}><td>${row.value === '' ? empty : (row.value ?? '(none)')}</td><td class="num">${written(measure, row)}</td><${Bar} value=${measure.of(row)} most=${most} /><td /><td /><${Numbers} row=${row} others=${others} /></tr>`);
+  return sorted(data.data, { measure }, '-measure').map((row) => html`<tr class="under" key=${row.value}><td>${row.value === '' ? empty : (nameOf(row.value))}</td><td class="num">${written(measure, row)}</td><${Bar} value=${measure.of(row)} most=${most} /><td /><td /><${Numbers} row=${row} others=${others} /></tr>`);
 }
 
 const Bar = ({ value, most }) => html`<td class="cell-bar"><i style=${`width:${most > 0 ? (100 * (value ?? 0)) / most : 0}%`} /></td>`;

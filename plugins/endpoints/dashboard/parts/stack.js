@@ -1,6 +1,7 @@
 /** Turns the points of many values into the lines of a chart: stacked with all others as one line, or each line for itself. */
 import { isRough } from './estimate.js';
 import { filled } from './request-histogram.js';
+import { nameOf } from './value-name.js';
 
 const palette = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6', '--c7', '--c8'];
 
@@ -29,7 +30,7 @@ export function stackOf(points, range, { all, bucketMs, of, top, isCounted = fal
   const place = new Map(times.map((time, at) => [time, at]));
   const own = largest(points, of).slice(0, top);
   const empty = () => ({ values: times.map(() => 0), estimated: times.map(() => false) });
-  const lines = own.map((name, at) => ({ label: name ?? none, colour: palette[at % palette.length], ...empty() }));
+  const lines = own.map((name, at) => ({ label: nameOf(name, none), colour: palette[at % palette.length], ...empty() }));
   for (const point of points) {
     const at = place.get(point.at);
     const line = lines[own.indexOf(point.value)];
@@ -55,7 +56,7 @@ export function ratesOf(points, range, { bucketMs, of, top, isCounted = false, n
   const lines = largest(measured, ({ requests }) => requests).slice(0, top).map((name, index) => {
     const known = new Map(measured.filter(({ value }) => value === name).map((point) => [point.at, point]));
     const at = times.map((time) => known.get(time) ?? null);
-    return { label: name ?? none, colour: palette[index % palette.length], values: at.map((point) => (point === null ? null : of(point))), estimated: at.map((point) => isCounted && point !== null && isRough(point)) };
+    return { label: nameOf(name, none), colour: palette[index % palette.length], values: at.map((point) => (point === null ? null : of(point))), estimated: at.map((point) => isCounted && point !== null && isRough(point)) };
   });
   return { times, lines };
 }

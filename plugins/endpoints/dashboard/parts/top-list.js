@@ -2,6 +2,7 @@
 import { html } from './html.js';
 import { aboutSum } from './estimate.js';
 import { compact, count, duration, failsMuch, money, percent } from './format.js';
+import { nameOf } from './value-name.js';
 
 /** What a list may rank by: `size` reads it from a row. */
 export const ranks = /** @type {Record<string, { label: string, size: (row: any) => number }>} */ ({
@@ -27,8 +28,8 @@ export function TopList({ title, rows, total, rank, link, more, none = '(none)' 
   const { size } = /** @type {{ size: (row: any) => number }} */ (ranks[rank]);
   const most = Math.max(...rows.map(size)) || 1;
   return html`<section class="card top"><header><h2>${title}</h2><a href=${more}>Breakdown</a></header>
-    ${rows.length === 0 ? html`<p class="soft">Nothing in this time.</p>` : html`<ol>${rows.map((row) => html`<li key=${row.value}><a href=${link(row.value)} title=${`${row.value ?? none}\n${count(row.requests)} requests, ${percent(row.errors, row.requests)} errors, p95 ${duration(row.latencyP95Ms)}`}>
-      <span class="top-name">${row.value ?? none}</span>${figuresOf(row, total, rank).map((figure, at) => html`<span key=${at} class="top-num ${at === 1 ? 'top-share' : ''}">${figure}</span>`)}
+    ${rows.length === 0 ? html`<p class="soft">Nothing in this time.</p>` : html`<ol>${rows.map((row) => html`<li key=${row.value}><a href=${row.value === '' ? undefined : link(row.value)} title=${`${nameOf(row.value, none)}\n${count(row.requests)} requests, ${percent(row.errors, row.requests)} errors, p95 ${duration(row.latencyP95Ms)}`}>
+      <span class="top-name">${nameOf(row.value, none)}</span>${figuresOf(row, total, rank).map((figure, at) => html`<span key=${at} class="top-num ${at === 1 ? 'top-share' : ''}">${figure}</span>`)}
       <span class="top-bar" style=${`width:${(100 * size(row)) / most}%`}>${rank === 'requests' && html`<i style=${`width:${(100 * row.errors) / Math.max(1, row.requests)}%`} />`}</span>
     </a></li>`)}</ol>`}
   </section>`;

@@ -39,7 +39,7 @@ const ofAttempts: readonly Column<StatsRow>[] = [
   ...numbers.filter(({ title }) => /^P\d/.test(title)),
 ];
 
-const columnsOf = (by: string | null): readonly Column<StatsRow>[] => (by === null ? numbers : [{ title: by.toUpperCase(), read: ({ value }) => value ?? '(none)' }, ...(isOfAttempts(by) ? ofAttempts : numbers)]);
+const columnsOf = (by: string | null): readonly Column<StatsRow>[] => (by === null ? numbers : [{ title: by.toUpperCase(), read: ({ value }) => (value === '' ? '(empty)' : (value ?? '(none)')) }, ...(isOfAttempts(by) ? ofAttempts : numbers)]);
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 

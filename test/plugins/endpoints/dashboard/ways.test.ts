@@ -199,6 +199,41 @@ describe('counts beside the log', () => {
   });
 });
 
+describe('an empty text, which no filter finds, has a name and leads nowhere', () => {
+  const emptied = (rows: any[]): any[] => rows.map((row) => ({ ...row, value: '' }));
+
+  test('among the largest', async () => {
+    const page = await scene.page();
+    await answering(page, 'overview', (answer) => ({ ...answer, values: emptied(answer.values.slice(0, 1)) }));
+    await page.goto(`${scene.gateway.url}/dashboard?meta=team`);
+    const list = page.locator('.top').filter({ has: page.getByLabel('Metadata key') });
+    await list.getByText('(empty)').waitFor();
+    expect(await list.locator('ol').getByRole('link').count()).toBe(0);
+    await scene.leave(page);
+  });
+
+  test('in what is spent, and in its chart', async () => {
+    const page = await scene.page();
+    await answering(page, 'spend', (answer) => ({ ...answer, rows: emptied(answer.rows.slice(0, 1)), points: emptied(answer.points) }));
+    await page.goto(`${scene.gateway.url}/dashboard/spend?by=meta.team`);
+    const row = page.getByRole('row', { name: '(empty)' });
+    await row.waitFor();
+    expect(await row.getByRole('link').count()).toBe(0);
+    expect(await page.locator('.legend').innerText()).toMatch(/^\(empty\)/);
+    await scene.leave(page);
+  });
+
+  test('in a breakdown, where nothing is below it', async () => {
+    const page = await scene.page();
+    await answering(page, 'breakdown', (answer) => ({ ...answer, rows: emptied(answer.rows.slice(0, 1)) }));
+    await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=meta.team&sub=model`);
+    const row = page.getByRole('row', { name: '(empty)' });
+    await row.waitFor();
+    expect([await row.getByRole('link').count(), await row.getByRole('button').count()]).toEqual([0, 0]);
+    await scene.leave(page);
+  });
+});
+
 describe('where nothing matches', () => {
   test.each([['', 'Widen to 7 days'], ['&since=7d', 'Widen to 30 days'], ['&since=30d', null], ['&from=2020-01-01&to=2020-01-02', null]])('at "%s" what is offered is wider', async (time, offered) => {
     const page = await scene.open(`/dashboard/logs?model=nobody${time}`);

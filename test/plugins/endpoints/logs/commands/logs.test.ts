@@ -124,6 +124,13 @@ describe('gateway stats', () => {
     expect(printed).toContain('* without requests whose cost is not known');
   });
 
+  it('names a value that is empty, which is not the same as none', async () => {
+    scene.log.add({ metadata: { team: '' } });
+    scene.log.add();
+    await showStats(connection, selectionOf('stats', '--by', 'meta.team'), output);
+    expect(printed.split('\n').slice(1, 3).map((line) => line.split(' ')[0]).toSorted((a = '', b = '') => a.localeCompare(b))).toEqual(['(empty)', '(none)']);
+  });
+
   it('marks sums with an estimate in them, and says what the mark means', async () => {
     scene.log.add({ usageEstimated: true, model: 'a' });
     scene.log.add({ usageEstimated: true, model: 'b', cost: '0' });
