@@ -13,6 +13,15 @@ export const isRescued = ({ outcome, attempts }: Pick<LoggedRequest, 'outcome' |
 /** The name of the target that was asked: `openai/gpt-5`, or `openai#2/gpt-5` where the provider has several keys. */
 export const targetOf = ({ target, provider, externalId }: Pick<AttemptResult, 'target' | 'provider' | 'externalId'>): string => target ?? `${provider}/${externalId}`;
 
+/** What attempts can be summed up by, and what each has there. */
+export const attemptValues = {
+  'attempt.provider': ({ provider }) => provider,
+  'attempt.model': ({ model }) => model,
+  'attempt.code': ({ outcome }) => outcome,
+  'attempt.target': targetOf,
+} as const satisfies Readonly<Record<string, (attempt: AttemptResult) => string>>;
+export type AttemptDimension = keyof typeof attemptValues;
+
 /**
  * The target of a request that was answered by the first one that was asked, as most are; undefined for every other request.
  * cost: such a request stands for its attempt, so that the store needs no other row for it.

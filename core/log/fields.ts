@@ -3,7 +3,8 @@
  * CSV export and the dashboard read it. A new field is one entry here, and one migration in each store if it has a column.
  */
 import { finishReasons } from '../chat.ts';
-import { isRescued } from './attempts.ts';
+import { attemptValues, isRescued } from './attempts.ts';
+import type { AttemptDimension } from './attempts.ts';
 import { doorNames } from './doors.ts';
 import type { RecordedUsage } from '../pipeline/context.ts';
 import type { LoggedRequest } from './store.ts';
@@ -15,7 +16,7 @@ export interface FieldFilter {
   /** In an address, in the search bar, and as a flag of the command line: `latency`. */
   readonly name: string;
   /**
-   * `value`: equal to one of some texts. `glob`: such a text may hold stars. `any`: one of several values of a record. `prefix`: the
+   * `value`: equal to one of some texts. `glob`: such a text may hold stars. `any`: what any of the attempts has. `prefix`: the
    * begin of an id. `flag`: true or false. `some`: whether the number is more than 0. `bound`: `>2s`. `count`: a bound, or one of some
    * whole numbers.
    */
@@ -132,11 +133,22 @@ const fieldOf = ([name, entry]: [string, Entry]): RecordField => {
 export const recordFields: readonly RecordField[] = Object.entries<Entry>(table).map(fieldOf);
 
 /** What can be filtered by: a field of the record, or what follows from several of them. */
-export type FilteredField = Omit<RecordField, 'name'> & { readonly name: string; readonly filter: FieldFilter };
+export interface FilteredField extends Omit<RecordField, 'name'> {
+  readonly name: string;
+  readonly filter: FieldFilter;
+  /** Present where the kind of the filter is `any`. */
+  readonly attempt?: AttemptDimension;
+}
+
+const ofAttempt = (attempt: AttemptDimension, { label, ...filter }: Omit<FieldFilter, 'kind'> & { readonly label: string }): FilteredField =>
+  ({ name: filter.name, kind: 'text', label, path: 'attempts', column: null, asked: null, attempt, filter: { ...filter, kind: 'any' }, read: ({ attempts }) => [...new Set(attempts.map(attemptValues[attempt]))] });
 
 /** What follows from a record's attempts. */
 const derived: readonly FilteredField[] = [
-  { name: 'tried', kind: 'text', label: 'Tried', path: 'attempts', column: null, asked: null, filter: { name: 'tried', kind: 'any', placeholder: 'ID', help: 'a provider that was asked, whether it answered or not' }, read: ({ attempts }) => [...new Set(attempts.map(({ provider }) => provider))] },
+  ofAttempt('attempt.provider', { name: 'tried', label: 'Tried', placeholder: 'ID', help: 'a provider that was asked, whether it answered or not' }),
+  ofAttempt('attempt.model', { name: 'attempt.model', label: 'Model tried', placeholder: 'ID', help: 'a model that was asked, whether it answered or not' }),
+  ofAttempt('attempt.code', { name: 'attempt.code', label: 'What came of an attempt', placeholder: 'CODE', help: 'answered, outrun, or the code of the error in which an attempt ended' }),
+  ofAttempt('attempt.target', { name: 'attempt.target', label: 'Target tried', placeholder: 'NAME', help: 'a provider, or one of its keys, with the name of the model there' }),
   { name: 'rescued', kind: 'flag', label: 'Rescued', path: 'attempts', column: null, asked: 'rescued', otherwise: false, filter: flag('rescued', { help: 'whether it was answered after an attempt had failed' }), read: isRescued },
 ];
 
@@ -151,8 +163,7 @@ export const filteredField = (filter: string): FilteredField | undefined => byFi
 export const dimensions: readonly string[] = filteredFields.filter(({ filter }) => filter.isDimension).map(({ filter }) => filter.name);
 
 /** What attempts can be summed up by. */
-export const attemptDimensions = ['attempt.provider', 'attempt.model', 'attempt.code', 'attempt.target'] as const;
-export type AttemptDimension = (typeof attemptDimensions)[number];
+export const attemptDimensions = Object.keys(attemptValues) as readonly AttemptDimension[];
 export const isOfAttempts = (dimension: string | null): dimension is AttemptDimension => (attemptDimensions as readonly (string | null)[]).includes(dimension);
 
 export const facetFields: readonly FilteredField[] = filteredFields.filter(({ filter }) => filter.isFacet);

@@ -1,4 +1,6 @@
 /** Asks one record in memory what a store asks its rows, for the live tail. A query means the same here and in a store. */
+import { attemptValues } from './attempts.ts';
+import type { AttemptDimension } from './attempts.ts';
 import { filteredField, filteredText, filteredValue } from './fields.ts';
 import type { Condition, LoggedRequest, LogQuery } from './store.ts';
 import { parseDollars } from '../money.ts';
@@ -8,7 +10,18 @@ import { hexOf } from './record-id.ts';
 /** Whether the query selects the record. The text in bodies is not looked at: a listed record has no bodies. */
 export function selects({ from, to, conditions }: LogQuery, record: LoggedRequest): boolean {
   const at = Date.parse(record.createdAt);
-  return (from === null || at >= from) && (to === null || at < to) && conditions.every((condition) => fits(condition, record));
+  const ofAttempt = conditions.filter(isOfOneAttempt);
+  return (from === null || at >= from) && (to === null || at < to) && conditions.every((condition) => ofAttempt.includes(condition) || fits(condition, record)) && hasAttempt(record, ofAttempt);
+}
+
+/** One and the same attempt meets all of these conditions: "openai has timed out" is more than "openai was asked" and "somebody has timed out". */
+export const isOfOneAttempt = ({ field, operator }: Condition): boolean => operator === 'in' && filteredField(field)?.filter.kind === 'any';
+
+/** An empty value asks for records without attempts. */
+function hasAttempt({ attempts }: LoggedRequest, conditions: readonly Pick<Condition, 'field' | 'values'>[]): boolean {
+  if (conditions.length === 0) return true;
+  if (attempts.length === 0) return conditions.every(({ values }) => values.includes(''));
+  return attempts.some((attempt) => conditions.every(({ field, values }) => values.includes(attemptValues[filteredField(field)?.attempt as AttemptDimension](attempt))));
 }
 
 function fits({ field, operator, values }: Condition, record: LoggedRequest): boolean {
@@ -29,7 +42,7 @@ function has(record: LoggedRequest, name: string, value: string): boolean {
   if (field?.filter.kind === 'status') return hasStatus(record, value);
   if (field?.filter.kind === 'some') return String(Number(field.read(record)) > 0) === value;
   if (field?.filter.kind === 'prefix') return hexOf(record.id).startsWith(hexOf(value));
-  if (field?.filter.kind === 'any') return value === '' ? record.attempts.length === 0 : (field.read(record) as readonly string[]).includes(value);
+  if (field?.filter.kind === 'any') return hasAttempt(record, [{ field: name, values: [value] }]);
   if (field?.filter.kind === 'glob' && value !== '') return isLike(value)(filteredText(record, name) ?? '');
   return filteredText(record, name) === (value === '' ? null : value);
 }

@@ -130,11 +130,8 @@ function Attempts({ data: { attempts, total, bucketMs }, range, params }) {
 
 const asking = (params, filters) => hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), ...Object.entries(filters)]));
 
-/** The filter for requests in which it happened. A hedge has several attempts too, and none of them failed. */
-const filterOfFault = ({ count: times, code, rescued }) => (rescued === 0 ? { error: code } : rescued === times ? { rescued: 'true' } : { attempts: '>1' });
-
 /** A group links to the requests in which it happened. */
-const hrefOfFault = (fault, params) => asking(params, { ...(fault.provider !== null && { tried: fault.provider }), ...filterOfFault(fault) });
+const hrefOfFault = ({ provider, code }, params) => asking(params, provider === null ? { error: code, attempts: '0' } : { tried: provider, 'attempt.code': code });
 
 function Faults({ faults, params }) {
   return html`<section class="card errors"><header><h2>Latest errors</h2><a href=${asking(params, { status: 'error' })}>All</a></header>

@@ -50,11 +50,9 @@ function Row({ row, by, measure, others, most, whole, earlier, params }) {
   const isTried = by.startsWith('attempt.');
   const sub = isTried || row.value === '' ? null : params.get('sub');
   const value = measure.of(row);
-  const link = hrefOf('/dashboard/logs', onlyFilter(new URLSearchParams([...params].filter(([name]) => !['by', 'sub', 'metric', 'view', 'top', 'sort'].includes(name))), { field: isTried ? 'tried' : by, value: row.value ?? '', not: false }));
-  // requests cannot be found by what became of one attempt
-  const isLinked = row.value !== '' && (!isTried || by === 'attempt.provider');
+  const link = hrefOf('/dashboard/logs', onlyFilter(new URLSearchParams([...params].filter(([name]) => !['by', 'sub', 'metric', 'view', 'top', 'sort'].includes(name))), { field: by === 'attempt.provider' ? 'tried' : by, value: row.value ?? '', not: false }));
   return html`<tr>
-      <td class="cell-name">${sub && html`<button type="button" class="fold" aria-expanded=${isOpen} aria-label=${`${nameOf(row.value)} by ${sub}`} onClick=${() => setOpen(!isOpen)}><${Icon} name=${isOpen ? 'down' : 'right'} /></button>`}${row.value === '' ? empty : isLinked ? html`<a href=${link} title=${row.value}>${nameOf(row.value)}</a>` : (nameOf(row.value))}</td>
+      <td class="cell-name">${sub && html`<button type="button" class="fold" aria-expanded=${isOpen} aria-label=${`${nameOf(row.value)} by ${sub}`} onClick=${() => setOpen(!isOpen)}><${Icon} name=${isOpen ? 'down' : 'right'} /></button>`}${row.value === '' ? empty : html`<a href=${link} title=${row.value}>${nameOf(row.value)}</a>`}</td>
       <td class="num"><b>${written(measure, row)}</b></td><${Bar} value=${value} most=${most} /><td class="num">${whole === null || whole === 0 || value === null ? '' : percent(value, whole)}</td><td class="num soft">${earlier === undefined ? '–' : written(measure, earlier)}</td>
       <${Numbers} row=${row} others=${others} />
     </tr>

@@ -68,7 +68,7 @@ export function columnOf(name) {
 }
 
 /** Whether a filter lets errors alone through. */
-const isForErrors = ({ field, value, not }) => !not && ((field === 'error' && value !== '') || (field === 'status' && !/^(?:ok|2..)$/.test(value)) || (field === 'outcome' && value !== 'answered'));
+const isForErrors = ({ field, value, not }) => !not && ((field === 'error' && value !== '') || (field === 'status' && !/^(?:ok|2..)$/.test(value)) || (field === 'outcome' && value !== 'answered') || (field === 'attempt.code' && !['', 'answered', 'outrun'].includes(value)));
 
 /** The usual columns; a list of errors has their codes too. @param {URLSearchParams} params */
 const usualColumns = (params) => (filtersOf(params).some(isForErrors) ? defaultColumns.toSpliced(2, 0, 'error') : defaultColumns);

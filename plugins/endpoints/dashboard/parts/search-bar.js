@@ -12,7 +12,7 @@ const own = (lists, field) => (Object.hasOwn(lists, field) ? lists[field] : []);
 
 /** What may come next, for the word under the cursor. */
 function suggestions(word, facets) {
-  const [, minus = '', field, typed] = /^(-?)((?:meta|field)\.[^\s=:]+|[a-z]+)[:=](.*)$/.exec(word) ?? [];
+  const [, minus = '', field, typed] = /^(-?)((?:meta|field)\.[^\s=:]+|[a-z.]+)[:=](.*)$/.exec(word) ?? [];
   if (field !== undefined) {
     const separator = isKeyed(field) ? '=' : ':';
     const seen = own(facets, field).map(({ value }) => value);

@@ -2,6 +2,7 @@
  * Attempts as rows. A request that was answered by the first target that was asked, as most are, stands for its attempt: its own row
  * has the target. The attempts of every other request are rows of `gateway_attempts`.
  */
+import type { AttemptDimension } from '../../../../core/log/attempts.ts';
 import { isFault, isRescued, onlyTargetOf, targetOf } from '../../../../core/log/attempts.ts';
 import type { FieldKind } from '../../../../core/log/fields.ts';
 import type { LoggedRequest } from '../../../../core/log/store.ts';
@@ -41,6 +42,14 @@ export interface AttemptRow {
 
 /** The columns of `gateway_attempts` with their types in PostgreSQL. */
 export const attemptColumns: Readonly<Record<keyof AttemptRow, string>> = { id: 'uuid', number: 'integer', provider: 'text', model: 'text', target: 'text', code: 'text', failed: 'boolean', rescued: 'boolean', duration_ms: 'integer' };
+
+/** The columns of `gateway_attempts` by what attempts are asked for, and what stands for them in the row of a request that stands for its attempt. */
+export const attemptSql: Readonly<Record<AttemptDimension, readonly [attempt: string, request: string]>> = {
+  'attempt.provider': ['a.provider', 'r.provider'],
+  'attempt.model': ['a.model', 'r.model'],
+  'attempt.code': ['a.code', "cast('answered' as text)"],
+  'attempt.target': ['a.target', 'r.target'],
+};
 
 const longest = 256;
 

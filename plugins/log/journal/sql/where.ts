@@ -4,8 +4,10 @@ import type { FilteredField, Keyed } from '../../../../core/log/fields.ts';
 import { BadQuery } from '../../../../core/log/store.ts';
 import type { Condition, LogQuery } from '../../../../core/log/store.ts';
 import { parseDollars } from '../../../../core/money.ts';
-import { isGlob } from '../../../../core/log/match.ts';
+import type { AttemptDimension } from '../../../../core/log/attempts.ts';
+import { isGlob, isOfOneAttempt } from '../../../../core/log/match.ts';
 import { firstIdAt, hexOf, idOfHex, isIdPrefix } from '../../../../core/log/record-id.ts';
+import { attemptSql } from './attempts.ts';
 import { binOf, binSql, isBinned } from './bins.ts';
 import type { Binned } from './bins.ts';
 import { tagName, tagText } from './rows.ts';
@@ -96,7 +98,9 @@ export function selectionOf({ from, to, conditions, text }: LogQuery, { params, 
   if (leading !== undefined) where.push(`t.name = ${params.add(tagNameOf(leading))}`, `t.value = ${params.add(tagText(leading.values[0] as string))}`);
   if (from !== null) where.push(`${key} >= ${params.id(firstIdAt(from))}`);
   if (to !== null) where.push(`${key} < ${params.id(firstIdAt(to))}`);
-  for (const condition of conditions) if (condition !== leading) where.push(conditionSql(condition, { params, grammar, rare }));
+  const ofAttempt = conditions.filter(isOfOneAttempt);
+  for (const condition of conditions) if (condition !== leading && !ofAttempt.includes(condition)) where.push(conditionSql(condition, { params, grammar, rare }));
+  if (ofAttempt.length > 0) where.push(`(${hasAttemptSql(ofAttempt, params)})`);
   if (withText && text !== null) where.push(`exists (select 1 from gateway_bodies b where b.id = r.id and ${textSql(text, { params, grammar })})`);
   return { from: leading === undefined ? 'gateway_requests r' : 'gateway_tags t cross join gateway_requests r', where: leading === undefined ? where : [...where, 'r.id = t.id'], key };
 }
@@ -129,7 +133,7 @@ function eitherSql(condition: Condition, writing: Writing): string {
   if (field.filter.kind === 'count') return countSql(`r.${field.asked}`, condition, writing.params);
   if (field.filter.kind === 'bound') throw new BadQuery(`"${condition.field}" is filtered by a bound, not by a value.`);
   if (field.filter.kind === 'prefix') return idSql(values, writing.params);
-  if (field.filter.kind === 'any') return triedSql(values, writing.params);
+  if (field.filter.kind === 'any') return hasAttemptSql([condition], writing.params);
   if (field.filter.kind === 'glob') return globSql(`r.${field.asked}`, values, writing);
   return field.filter.kind === 'status' ? statusSql(values, writing.params) : valuesSql(`r.${field.asked}`, values, writing.params);
 }
@@ -145,12 +149,19 @@ function idSql(values: readonly string[], params: Params): string {
   }).join(' or ');
 }
 
-/** Requests of which an attempt was at one of these providers; an empty value: those without an attempt. */
-function triedSql(values: readonly string[], params: Params): string {
-  const named = values.filter((value) => value !== '');
-  const list = (): string => named.map((value) => params.add(value)).join(', ');
-  const parts = named.length === 0 ? [] : [`(r.target is not null and r.provider in (${list()}))`, `r.id in (select a.id from gateway_attempts a where a.provider in (${list()}))`];
-  return [...parts, ...(named.length < values.length ? ['r.attempts = 0'] : [])].join(' or ');
+/** Requests of which one attempt meets all of these conditions; an empty value: those without an attempt. */
+function hasAttemptSql(conditions: readonly Condition[], params: Params): string {
+  const asked = conditions.map(({ field, values }) => ({ of: fieldOf(field).attempt as AttemptDimension, named: values.filter((value) => value !== ''), isNone: values.includes('') }));
+  const meets = (side: 0 | 1): string => asked.map(({ of, named }) => `${attemptSql[of][side]} in (${named.map((value) => params.add(value)).join(', ')})`).join(' and ');
+  const isNamed = asked.every(({ named }) => named.length > 0);
+  // cost: a request that stands for its attempt was answered; where others are asked for, it need not be looked at
+  const mayStand = asked.every(({ of, named }) => of !== 'attempt.code' || named.includes('answered'));
+  const parts = [
+    ...(isNamed && mayStand ? [`(r.target is not null and ${meets(1)})`] : []),
+    ...(isNamed ? [`r.id in (select a.id from gateway_attempts a where ${meets(0)})`] : []),
+    ...(asked.every(({ isNone }) => isNone) ? ['r.attempts = 0'] : []),
+  ];
+  return parts.join(' or ') || 'false';
 }
 
 function globSql(column: string, values: readonly string[], { params, grammar }: Writing): string {

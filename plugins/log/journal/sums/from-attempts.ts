@@ -1,22 +1,15 @@
 /** Sums of attempts, and what went wrong, read from the records themselves. */
-import type { AttemptDimension } from '../../../../core/log/fields.ts';
+import type { AttemptDimension } from '../../../../core/log/attempts.ts';
 import type { Fault, LogQuery } from '../../../../core/log/store.ts';
+import { attemptSql } from '../sql/attempts.ts';
 import type { Queries } from '../sql/engine.ts';
 import { firstIdAt } from '../../../../core/log/record-id.ts';
 import { Params, selectionOf, whereSql } from '../sql/where.ts';
 import type { Grammar } from '../sql/where.ts';
 
-/** The columns of `gateway_attempts`, and what stands for them in the row of a request that stands for its attempt. */
-const columns: Readonly<Record<AttemptDimension, readonly [attempt: string, request: string]>> = {
-  'attempt.provider': ['a.provider', 'r.provider'],
-  'attempt.model': ['a.model', 'r.model'],
-  'attempt.code': ['a.code', "'answered'"],
-  'attempt.target': ['a.target', 'r.target'],
-};
-
 /** A table `x (at, value, failed, rescued, duration_ms)` with a row for each attempt of the requests that the query selects. */
 export function attemptsSql(query: LogQuery, by: AttemptDimension, { params, grammar }: { readonly params: Params; readonly grammar: Grammar }): string {
-  const [attempt, request] = columns[by];
+  const [attempt, request] = attemptSql[by];
   const alone = selectionOf(query, { params, grammar, withText: true });
   const others = selectionOf(query, { params, grammar, withText: true, isLed: true });
   // cost: the few requests with attempts of their own are found by these

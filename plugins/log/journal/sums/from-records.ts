@@ -1,7 +1,7 @@
 /** Sums read from the records themselves. */
 import { setImmediate } from 'node:timers/promises';
 import { isOfAttempts } from '../../../../core/log/fields.ts';
-import type { AttemptDimension } from '../../../../core/log/fields.ts';
+import type { AttemptDimension } from '../../../../core/log/attempts.ts';
 import type { LogQuery, Rank } from '../../../../core/log/store.ts';
 import type { Queries } from '../sql/engine.ts';
 import { dimensionSql, Params, selectionOf, whereSql } from '../sql/where.ts';

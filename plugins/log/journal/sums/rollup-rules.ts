@@ -19,6 +19,8 @@ export function ruleOf({ field, operator, values }: Condition): Rule | null {
 }
 
 function valueRule(field: string, values: readonly string[]): Rule | null {
+  // sums by what attempts have count attempts
+  if (filteredField(field)?.filter.kind === 'any') return null;
   if (filteredField(field)?.filter.kind === 'glob') return globRule(field, values);
   const isText = filteredField(field)?.filter.kind === 'flag' ? values.every((value) => value === 'true' || value === 'false') : values.every(({ length }) => length < longestValue);
   return isText ? { dimension: field, keeps: (value) => (value === null ? values.includes('') : value !== '' && values.includes(value)) } : null;

@@ -80,3 +80,16 @@ test('a group of errors that were all made good leads to those requests alone', 
   expect(await page.locator('.totals b').first().innerText()).toBe('1');
   await scene.leave(page);
 });
+
+test.each(['attempt.code', 'attempt.model', 'attempt.target'])('a row of a breakdown by %s leads to the requests with such an attempt', async (by) => {
+  const page = await scene.open(`/dashboard/breakdown?by=${by}&metric=errors`);
+  const link = page.locator('.breakdown tbody .cell-name a').first();
+  const name = (await link.textContent()) as string;
+  await link.click();
+  await page.waitForURL((url) => url.searchParams.get(by) === name);
+  await page.locator('.totals').waitFor();
+  const all = await asked('/api/logs');
+  const hit = all.filter(({ attempts }: any) => attempts.some(({ outcome, model, target, provider, externalId }: any) => [outcome, model, target ?? `${provider}/${externalId}`].includes(name)));
+  expect([await page.locator('.totals b').first().innerText(), hit.length > 0]).toEqual([String(hit.length), true]);
+  await scene.leave(page);
+});

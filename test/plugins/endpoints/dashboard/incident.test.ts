@@ -131,6 +131,17 @@ describe('what went wrong', () => {
     expect(await page.locator('.facet').filter({ hasText: 'invalid_type' }).locator('summary').textContent()).toBe('Error');
   });
 
+  test('leads to its requests also where others made good a part of it', async () => {
+    const { faults } = await asked('/api/views/overview?since=24h');
+    const fault = faults.find(({ provider, count, rescued }: any) => provider === 'north' && rescued > 0 && rescued < count);
+    const hit = (await asked('/api/logs?since=24h&limit=1000&tried=north&attempts=>1')).data.concat((await asked('/api/logs?since=24h&limit=1000&tried=north&attempts=1')).data)
+      .filter(({ attempts }: any) => attempts.some(({ provider, outcome }: any) => provider === 'north' && outcome === fault.code));
+    await onOverview();
+    await page.locator('.error-list a').filter({ hasText: `north ${fault.code}` }).click();
+    await rows().first().waitFor();
+    expect([await found(), hit.length > fault.rescued]).toEqual([hit.length, true]);
+  });
+
   test('can be broken down by its code', async () => {
     await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=error&metric=requests&status=error`);
     await page.locator('.breakdown tbody tr').first().waitFor();

@@ -42,6 +42,8 @@ const rows = () => lives.map((life, number) => rowFor({ at: begin + number * min
 
 const where = (field: string, operator: Condition['operator'], ...values: string[]): LogQuery => ({ ...everything, conditions: [{ field, operator, values }] });
 
+const both = (...queries: LogQuery[]): LogQuery => ({ ...everything, conditions: queries.flatMap(({ conditions }) => conditions) });
+
 describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
   const place = folder();
   const settingsOf = (dataDir: string, retentionDays = 0): StoreSettings => ({ store: kind, url: kind === 'postgres' ? server.database() : null, dataDir, retentionDays, isDurable: false });
@@ -96,6 +98,14 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     ['not tried', where('tried', 'not in', 'up'), [11, 10, 7]],
     ['tried one of two', where('tried', 'in', 'other', 'none'), [10, 9, 6, 5, 4]],
     ['tried nobody', where('tried', 'in', ''), [11, 7]],
+    ['a model that was tried', where('attempt.model', 'in', 'plain'), [10, 9, 8, 6, 5, 4, 3, 2, 1, 0]],
+    ['what came of an attempt', where('attempt.code', 'in', 'upstream_error'), [6, 5, 4]],
+    ['what came of one, also where a request stands for it', where('attempt.code', 'in', 'answered', 'outrun'), [10, 9, 5, 4, 3, 2, 1, 0]],
+    ['not what came of any', where('attempt.code', 'not in', 'answered', 'upstream_error'), [11, 8, 7]],
+    ['a target', where('attempt.target', 'in', 'up#2/plain-1'), [5]],
+    ['what came of an attempt at a provider', both(where('tried', 'in', 'other'), where('attempt.code', 'in', 'upstream_error')), []],
+    ['what came of an attempt at another', both(where('tried', 'in', 'up'), where('attempt.code', 'in', 'upstream_error', 'rate_limit_exceeded')), [6, 5, 4]],
+    ['what came of an attempt, and nobody tried', both(where('tried', 'in', '', 'up'), where('attempt.code', 'in', '')), [11, 7]],
     ['rescued', where('rescued', 'in', 'true'), [5, 4]],
     ['not rescued', where('rescued', 'in', 'false'), [11, 10, 9, 8, 7, 6, 3, 2, 1, 0]],
     ['more than one attempt', where('attempts', '>', '1'), [9, 6, 5, 4]],

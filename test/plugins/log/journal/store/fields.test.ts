@@ -20,7 +20,7 @@ type Finished = ReturnType<typeof finished>;
 function sampleOf({ name, kind, filter: { kind: asks, words = [] } }: FilteredField): { values: [unknown, unknown]; first: string; neither: string } {
   if (asks === 'prefix') return { values: [idAt(begin + hourOfId * 3_600_000, 0), idAt(begin + hourOfId * 3_600_000, 1)], first: idAt(begin + hourOfId * 3_600_000, 0), neither: 'ffffffff-f' };
   if (name === 'attempts') return { values: [[broken, answered, answered, answered, answered], [broken, answered]], first: '>4', neither: '>6' };
-  if (asks === 'any') return { values: [[broken, { ...answered, provider: 'other' }], [answered]], first: 'other', neither: 'neither' };
+  if (asks === 'any') return { values: [[broken, { ...answered, provider: 'other', model: 'other', outcome: 'other', target: 'other' }], [answered]], first: 'other', neither: 'neither' };
   if (name === 'rescued') return { values: [[broken, answered], [{ ...broken, outcome: 'outrun' }, answered]], first: 'true', neither: '' };
   if (asks === 'glob') return { values: [{ code: 'upstream_timeout', message: 'late', plugin: null }, null], first: 'up*_time*', neither: 'upstream' };
   if (kind === 'status') return { values: [503, 429], first: '503', neither: '404' };

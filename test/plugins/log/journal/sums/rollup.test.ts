@@ -84,6 +84,9 @@ const queries: readonly (readonly [what: string, query: LogQuery, by: string | n
 /** Read from the records themselves, before and after. */
 const others: typeof queries = [
   ['attempts of one tenant', where('meta.tenant', 'in', 'tenant-3'), 'attempt.provider'],
+  ['requests with an attempt of a kind', where('attempt.code', 'in', 'upstream_error'), null],
+  ['all attempts of requests with one of a kind', where('attempt.code', 'in', 'upstream_error'), 'attempt.code'],
+  ['requests that were tried at a model', where('attempt.model', 'in', 'plain'), null],
   ['rescued ones', where('rescued', 'in', 'true'), 'attempt.code'],
   ['a model by provider', where('model', 'in', 'plain'), 'provider'],
   ['slow ones', where('latency', '>', '1000'), null],
