@@ -7,11 +7,14 @@ import { Json } from '../parts/json.js';
 import { PlaygroundForm } from '../parts/playground-form.js';
 import { Lane } from '../parts/playground-lane.js';
 import { linkOf } from '../parts/playground-link.js';
-import { usePlayground } from '../parts/playground-state.js';
+import { keepFrom } from '../parts/playground-kept.js';
+import { draftNow, usePlayground } from '../parts/playground-state.js';
 import { Head } from '../parts/shell.js';
 import { curlOf, pythonOf, typescriptOf } from '../parts/snippets.js';
 import { Notice } from '../parts/states.js';
 import { MarkdownSwitch } from '../parts/text.js';
+
+keepFrom(draftNow);
 
 /** @param {{ params: URLSearchParams }} props */
 export function PlaygroundPage({ params }) {

@@ -22,9 +22,17 @@ export function Lane({ model, turns, isAlone, results, setResult, sendResults })
   </section>`;
 }
 
+/** When the page was loaded: signing out in another tab ends the session here too. */
+const wasSignedIn = read('signed-in') !== null;
+
+const signIn = (event) => {
+  event.preventDefault();
+  dispatchEvent(new CustomEvent('gateway:signed-out'));
+};
+
 /** What to do about a 401. Who is signed in needs no key, so that a key is missing there only where the session has ended. */
 const wayIn = ({ status, code, message }) => {
-  if (status === 401 && code === 'missing_api_key' && read('signed-in') !== null) return html`Your session has ended. <a href="/dashboard/login?next=/dashboard/playground">Sign in again</a>. `;
+  if (status === 401 && code === 'missing_api_key' && wasSignedIn) return html`Your session has ended. <a href="/dashboard/login?next=/dashboard/playground" onClick=${signIn}>Sign in again</a>. `;
   return `${message} ${status === 401 ? 'Write one under “Key of the gateway”. ' : ''}`;
 };
 

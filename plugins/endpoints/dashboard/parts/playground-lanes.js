@@ -8,7 +8,7 @@ import { complete, nothing } from './chat-stream.js';
  */
 
 /** A turn whose answer goes into the conversation: only whole answers do. @param {Turn} turn */
-const isAnswered = ({ answer, fault, isRunning }) => !isRunning && fault === null && answer.cutBy === null && answer.totalMs !== null;
+export const isAnswered = ({ answer, fault, isRunning }) => !isRunning && fault === null && answer.cutBy === null && answer.totalMs !== null;
 
 /** The answer as a message of the conversation. */
 const messageOf = ({ text, toolCalls }) => ({ role: 'assistant', content: text === '' && toolCalls.length > 0 ? null : text, ...(toolCalls.length > 0 && { tool_calls: toolCalls.map(({ id, name, arguments: args }) => ({ id, type: 'function', function: { name, arguments: args } })) }) });

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from './html.js';
 import { ask } from './api.js';
 import { choices, firstChoice } from './callable.js';
 import { isClicked } from './compare-run.js';
+import { takeKept } from './playground-kept.js';
 import { historyOf, resultsOf, runTurn } from './playground-lanes.js';
 import { formIn } from './playground-link.js';
 import { askedOf, beforeOf, emptyForm, fieldsOf, formOf, lossOf, settingsOf, whyNot } from './playground-request.js';
@@ -10,7 +11,9 @@ import { askedOf, beforeOf, emptyForm, fieldsOf, formOf, lossOf, settingsOf, why
 /** @typedef {import('./playground-lanes.js').Turn} Turn */
 
 /** Kept while the dashboard is open, so that people can look at another page and come back. `results`: of tool calls, by their id. */
-let draft = { form: emptyForm, lanes: /** @type {Turn[][]} */ ([[]]), key: '', results: /** @type {Record<string, string>} */ ({}) };
+let draft = { form: emptyForm, lanes: /** @type {Turn[][]} */ ([[]]), key: '', results: /** @type {Record<string, string>} */ ({}), ...takeKept() };
+/** What stands in the playground now. */
+export const draftNow = () => draft;
 
 /** @typedef {typeof draft} Draft */
 

@@ -48,6 +48,41 @@ test('who could not be signed out is told so, and can try again', async () => {
   expect(page.url()).toMatch(/\/dashboard\/login$/);
 });
 
+test('what was written in the playground is there again when the session has ended and a new one begins', async () => {
+  await signIn(`${scene.gateway.url}/dashboard/playground`);
+  const user = page.getByLabel('User', { exact: true });
+  await user.fill('Answered');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.locator('.took').waitFor();
+  await user.fill('A long question');
+  await page.context().clearCookies();
+  await page.getByRole('link', { name: 'Config', exact: true }).click();
+  await page.getByLabel('Admin key').fill(adminKey);
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: 'Playground', exact: true }).click();
+  expect(await user.inputValue()).toBe('A long question');
+  expect(await page.locator('.took').count()).toBe(1);
+});
+
+test('what was sent after the end of the session is there again too, and that others have signed out makes it no matter of a key', async () => {
+  await signIn(`${scene.gateway.url}/dashboard/playground`);
+  const user = page.getByLabel('User', { exact: true });
+  await user.fill('A question');
+  await page.route('**/api/**', () => {});
+  await page.context().clearCookies();
+  // as signing out in another tab does
+  await page.evaluate("localStorage.removeItem('gateway.signed-in')");
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('Your session has ended.').waitFor();
+  await page.unrouteAll();
+  await page.getByRole('link', { name: 'Sign in again' }).click();
+  await page.getByLabel('Admin key').fill(adminKey);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/dashboard\/playground$/);
+  await expect.poll(() => user.inputValue()).toBe('A question');
+  expect(await page.getByText('Your session has ended.').count()).toBe(0);
+});
+
 test('the playground says that the session has ended, and not that a key is missing', async () => {
   await signIn(`${scene.gateway.url}/dashboard/playground`);
   await page.getByLabel('User', { exact: true }).fill('Hello');
