@@ -1,6 +1,6 @@
 /** Requests as conversations: those with one value of a metadata key, or those whose histories grow out of each other. */
 import { GatewayError } from '../../../core/errors.ts';
-import { isKeyed } from '../../../core/log/fields.ts';
+import { isKeyed, nameAsWritten } from '../../../core/log/fields.ts';
 import { badFilter } from '../../../core/log/query.ts';
 import type { LoggedDetail, LoggedRequest, LogQuery, LogReader } from '../../../core/log/store.ts';
 import { formatDollars, parseDollars } from '../../../core/money.ts';
@@ -37,7 +37,7 @@ export async function conversationsView(asked: ViewRequest): Promise<object> {
   const query = queryOf(asked);
   const metaKeys = await reader.metadataKeys(query);
   const found = usual.find((name) => metaKeys.includes(name));
-  const by = params.get('by') ?? (found === undefined ? byHistory : `meta.${found}`);
+  const by = nameAsWritten(params.get('by') ?? '') || (found === undefined ? byHistory : `meta.${found}`);
   if (by !== byHistory && !(isKeyed(by) && by.startsWith('meta.'))) throw badFilter('by', 'Conversations are known by meta.<key>, or by their history.');
   const { data, isAll } = by === byHistory ? await ofHistories(reader, query) : await ofKey(reader, query, by);
   return { by, metaKeys, isAll, data: data.toSorted((a, b) => b.lastAt.localeCompare(a.lastAt)) };
@@ -45,7 +45,9 @@ export async function conversationsView(asked: ViewRequest): Promise<object> {
 
 async function ofKey(reader: LogReader, query: LogQuery, by: string): Promise<{ data: Shown[]; isAll: boolean }> {
   const { data: records, next } = await reader.list({ ...query, conditions: [...query.conditions, { field: by, operator: 'not in', values: [''] }] }, { limit: most.scanned, cursor: null });
-  const groups = Map.groupBy(records.toReversed(), ({ metadata }) => metadata[by.slice('meta.'.length)] ?? '');
+  // an empty text names no conversation, and no filter finds it
+  const named = records.toReversed().filter(({ metadata }) => metadata[by.slice('meta.'.length)] !== '');
+  const groups = Map.groupBy(named, ({ metadata }) => metadata[by.slice('meta.'.length)] ?? '');
   return { data: Array.from(groups, ([value, own]) => shownOf(value, own, null)), isAll: next === null };
 }
 
@@ -84,7 +86,7 @@ async function read(reader: LogReader, query: LogQuery): Promise<{ records: Logg
 export async function conversationView(asked: ViewRequest): Promise<object> {
   const { reader, params } = asked;
   const of = params.get('of');
-  const [by, value] = [params.get('by') ?? '', params.get('value') ?? ''];
+  const [by, value] = [nameAsWritten(params.get('by') ?? ''), params.get('value') ?? ''];
   if (of === null && !by.startsWith('meta.')) throw badFilter('by', 'A conversation is known by `of`, or by `by=meta.<key>` and `value`.');
   const { records, isAll } = of === null ? await read(reader, { from: null, to: null, conditions: [{ field: by, operator: 'in', values: [value] }], text: null }) : await around(reader, of);
   if (records.length === 0) throw new GatewayError('record_not_found', 'There is no such conversation on record.', { param: of === null ? 'value' : 'of' });

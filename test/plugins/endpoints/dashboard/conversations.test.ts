@@ -65,7 +65,15 @@ describe('the views', () => {
     expect(view.data.map(({ opening, turns }: any) => [opening, turns])).toEqual([['Nobody’s', 1], ['What is it?', 2], ['Other', 1]]);
   });
 
-  test.each(['by=meta.session-id&value=s1', `of=${one.id}`])('give one to read: %s', async (params) => {
+  test('are none where the key is empty', async () => {
+    const other = memoryLog();
+    other.add({ metadata: { 'session-id': '' } });
+    other.add({ metadata: { 'session-id': 's3' } });
+    const view: any = await conversationsView(asked(other, ''));
+    expect(view.data.map(({ value }: any) => value)).toEqual(['s3']);
+  });
+
+  test.each(['by=meta.session-id&value=s1', 'by=meta.Session-ID&value=s1', `of=${one.id}`])('give one to read: %s', async (params) => {
     const view: any = await conversationView(asked(log, params));
     expect(view).toMatchObject({ turns: 2, cost: '0.3', opening: 'What is it?' });
     expect(view.data.map(({ fresh }: any) => fresh)).toEqual([[user('What is it?')], [user('Sure?')]]);
