@@ -24,10 +24,15 @@ export function readEnvironment(folder: string, own: Readonly<Record<string, str
   const files = ['.env', '.env.local'].map((name) => join(folder, name));
   const values: Record<string, string | undefined> = {};
   for (const file of files.filter((name) => existsSync(name))) {
+    const place = { source: parseSource(file, file, ''), path: [] };
     try {
-      Object.assign(values, parseEnv(readFileSync(file, 'utf8')));
+      const bytes = readFileSync(file);
+      // safety: Windows may write UTF-16, in which no name would be found
+      if (bytes.includes(0)) findings.error(place, 'is not UTF-8 text', 'save it as UTF-8');
+      // the decoder leaves out the mark that Windows writes first: it would be a part of the first name
+      else Object.assign(values, parseEnv(new TextDecoder().decode(bytes)));
     } catch (thrown) {
-      findings.error({ source: parseSource(file, file, ''), path: [] }, `cannot be read (${(thrown as NodeJS.ErrnoException).code ?? 'unknown'})`);
+      findings.error(place, `cannot be read (${(thrown as NodeJS.ErrnoException).code ?? 'unknown'})`);
     }
   }
   for (const [name, value] of Object.entries(own)) if (value !== undefined) values[name] = value;

@@ -173,6 +173,11 @@ describe('references', () => {
     expect((await loadPort({ PORT: '3' }, files)).server.port).toBe(3);
   });
 
+  test('see .env as Windows writes it; where it is no UTF-8, that is the fault', async () => {
+    expect((await loadPort({}, { '.env': '\uFEFFPORT=1\r\n' })).server.port).toBe(1);
+    expect(await faults({ 'gateway.config.yaml': 'server: { port: "${PORT:-4000}" }', '.env': Buffer.from('\uFEFFPORT=1\n', 'utf16le') })).toEqual(['.env:1:1 is not UTF-8 text, save it as UTF-8']);
+  });
+
   test('read files, without the newline at their end', async () => {
     const { server } = await loadGood({ 'gateway.config.yaml': 'server: { admin_key: "${file:./secrets/admin}" }', 'secrets/admin': 'abc-0123456789abcdef\n' });
     expect(server.adminKey?.reveal()).toBe('abc-0123456789abcdef');
