@@ -10,7 +10,7 @@ import { readQuickYaml } from './quick-yaml.ts';
 import type { Findings } from './problems.ts';
 import type { Source } from './source.ts';
 import { parseSource } from './source.ts';
-import { inWords } from './yaml-faults.ts';
+import { brokenAliases, inWords } from './yaml-faults.ts';
 
 /** One file as it was read, and the files that it includes. */
 export interface Reading {
@@ -148,7 +148,9 @@ function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed
   try {
     return { value: withoutAbsent(document.toJS({ maxAliasCount: aliasesAtMost }) as Record<string, unknown>), expansion, isComplete: true };
   } catch (thrown) {
-    findings.errorAt({ source, range: [0, 1] }, `the YAML aliases of this file cannot be resolved (${quoted((thrown as Error).message, '')}), write the values out`);
+    const broken = brokenAliases(document);
+    for (const { range, message, fix } of broken) findings.errorAt({ source, range }, message, fix);
+    if (broken.length === 0) findings.errorAt({ source, range: [0, 1] }, `the YAML aliases of this file cannot be resolved (${quoted((thrown as Error).message, '')}), write the values out`);
     return { ...unread(), expansion };
   }
 }

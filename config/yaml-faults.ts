@@ -1,5 +1,8 @@
 /** What to do about a fault of YAML: the reader says what is wrong, and in its own terms. */
-import type { YAMLError } from 'yaml';
+import { isMap, isPair, isSeq, visit } from 'yaml';
+import type { Alias, Document, Node, YAMLError } from 'yaml';
+import type { Range } from './json.ts';
+import { keyText, mergeKey } from './source.ts';
 
 /** Pieces of the reader's messages, and what to write. */
 const fixes: readonly (readonly [piece: RegExp, fix: string])[] = [
@@ -21,4 +24,30 @@ export function inWords({ code, message }: Pick<YAMLError, 'code' | 'message'>):
   if (code === 'DUPLICATE_KEY') return { message: 'this key is in the same map twice', fix: 'remove one of them' };
   if (code === 'MULTIPLE_DOCS') return { message: 'not valid YAML: a second document begins here', fix: 'remove the line ---' };
   return { message: `not valid YAML: ${message}`, fix: fixes.find(([piece]) => piece.test(message))?.[1] ?? null };
+}
+
+interface BrokenAlias {
+  readonly range: Range;
+  readonly message: string;
+  readonly fix: string;
+}
+
+/** The aliases that have no value, or one of the wrong kind: the reader says that there is one, and not where. */
+export function brokenAliases(document: Document): readonly BrokenAlias[] {
+  const broken: BrokenAlias[] = [];
+  const add = ({ range }: Node, message: string, fix: string): void => void (range && broken.push({ range: [range[0], range[1]], message: `not valid YAML: ${message}`, fix }));
+  visit(document, {
+    Alias(_, alias: Alias, ancestors) {
+      const value = alias.resolve(document);
+      if (value === undefined) add(alias, 'this alias has no anchor above it', 'write & and the same name before the value that it stands for, or put a text that begins with * in quotes');
+      else if (isMerged(ancestors) && !isMap(value)) add(alias, '<< takes the fields of a map, and this is the alias of something else', 'write the alias of a map');
+    },
+  });
+  return broken;
+}
+
+/** Whether a value stands after a merge key, by itself or in a list. */
+function isMerged(above: readonly unknown[]): boolean {
+  const holder = above.at(isSeq(above.at(-1)) ? -2 : -1);
+  return isPair(holder) && keyText(holder.key) === mergeKey;
 }
