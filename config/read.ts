@@ -189,7 +189,7 @@ function refuseMainBlocks(source: Source, value: Record<string, unknown>, findin
 /** Files that come with the gateway are named like this, wherever it is installed. */
 const ofPackage = 'model-gateway/';
 
-function includedFiles(source: Source, { include }: Record<string, unknown>, { findings, files }: ReadContext): string[] {
+function includedFiles(source: Source, { include }: Record<string, unknown>, { findings, files: looked }: ReadContext): string[] {
   const folder = dirname(source.file);
   return listOf(include).flatMap((pattern, index) => {
     if (typeof pattern !== 'string' || pattern === '') return [];
@@ -199,10 +199,14 @@ function includedFiles(source: Source, { include }: Record<string, unknown>, { f
     const from = shipped === null ? folder : packageFolder;
     const matches = globSync(shipped ?? pattern, { cwd: from }).map((match) => resolve(from, match)).filter((match) => !isGlob || mayBeRead(match)).toSorted();
     // a file that comes later is a change too
-    if (isGlob) files.push(resolve(from, shipped ?? pattern));
+    if (isGlob) looked.push(resolve(from, shipped ?? pattern));
     // safety: a folder that was renamed or emptied would take its models from a running gateway
     if (matches.length === 0) findings.error(place, isGlob ? 'matches no file' : `no such file: ${pattern}`, `it is looked for in ${from}`);
-    return matches;
+    const files = matches.filter((match) => !isFolder(match));
+    // a file may take its place
+    looked.push(...matches.filter((match) => !files.includes(match)));
+    if (files.length < matches.length) findings.error(place, 'is a folder, and files are included', `for example ${pattern.replace(/\/+$/, '')}/*.yaml`);
+    return files;
   });
 }
 
@@ -212,6 +216,15 @@ function mayBeRead(file: string): boolean {
     return statSync(file).isFile();
   } catch {
     return true;
+  }
+}
+
+/** False for what cannot be looked at: the fault is told when it is read. */
+function isFolder(file: string): boolean {
+  try {
+    return statSync(file).isDirectory();
+  } catch {
+    return false;
   }
 }
 

@@ -245,6 +245,13 @@ describe('included files', () => {
     expect(broken.ok ? [] : broken.problems.map((problem) => headline(problem).replaceAll(`${folder}/`, ''))).toEqual(['catalogue/two.yaml:1:1 is a link to a file that does not exist, create that file, or remove the link']);
   });
 
+  test('are files: a folder is a fault at the place that names it', async () => {
+    expect(await faults({ 'gateway.config.yaml': 'include: [./catalogue, ./catalogue/]\nproviders: { mock: {} }', 'catalogue/one.yaml': '' })).toEqual([
+      'gateway.config.yaml:1:11 include[0]: is a folder, and files are included, for example ./catalogue/*.yaml',
+      'gateway.config.yaml:1:24 include[1]: is a folder, and files are included, for example ./catalogue/*.yaml',
+    ]);
+  });
+
   test('may include each other without end', async () => {
     const { models } = await loadGood({ 'gateway.config.yaml': main, 'catalogue/one.yaml': `include: [../gateway.config.yaml, ./two.yaml]\nmodels:\n${model('a')}`, 'catalogue/two.yaml': 'include: [./one.yaml]\n' });
     expect(models.map(({ id }) => id)).toEqual(['a', 'b']);
