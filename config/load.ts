@@ -47,7 +47,7 @@ export interface LoadOptions extends PluginLoader {
 /** What is known of a config whether it has faults or not. */
 interface Looked {
   readonly named: readonly NamedPlugin[];
-  /** Absolute paths of all files that were looked for, also those that do not exist: the config, its includes and their globs, `.env` files, certificates and `${file:...}` references. */
+  /** Absolute paths of all files that were looked for, also those that do not exist: the config, its includes and their globs, `.env` files, certificates, `${file:...}` references and plugins that are not there. */
   readonly files: readonly string[];
   /** The config and its includes: the absolute path of each, and the one that problems show. */
   readonly sources: readonly Pick<Source, 'file' | 'shown'>[];
@@ -70,6 +70,7 @@ export async function loadConfig(file: string, options: LoadOptions): Promise<Lo
   const sources = readingsOf(main).map(({ source: { file: path, shown } }) => ({ file: path, shown }));
 
   const plugins = await resolvePlugins(main, options, findings);
+  files.push(...plugins.absent);
   const known = knownDialects(plugins.loaded.map(({ plugin }) => plugin), plugins.isComplete);
   const validator = rootValidator(known.settings.keys());
   for (const reading of readingsOf(main)) validateReading(reading, validator, findings);

@@ -199,12 +199,10 @@ function includedFiles(source: Source, { include }: Record<string, unknown>, { f
     const from = shipped === null ? folder : packageFolder;
     const matches = globSync(shipped ?? pattern, { cwd: from }).map((match) => resolve(from, match)).filter((match) => !isGlob || mayBeRead(match)).toSorted();
     // a file that comes later is a change too
-    if (isGlob) looked.push(resolve(from, shipped ?? pattern));
+    looked.push(resolve(from, shipped ?? pattern));
     // safety: a folder that was renamed or emptied would take its models from a running gateway
     if (matches.length === 0) findings.error(place, isGlob ? 'matches no file' : `no such file: ${pattern}`, `it is looked for in ${from}`);
     const files = matches.filter((match) => !isFolder(match));
-    // a file may take its place
-    looked.push(...matches.filter((match) => !files.includes(match)));
     if (files.length < matches.length) findings.error(place, 'is a folder, and files are included', `for example ${pattern.replace(/\/+$/, '')}/*.yaml`);
     return files;
   });

@@ -1,6 +1,8 @@
 /** Resolves `plugins`: loads each plugin in the order of the list, and checks its options against its own schema. */
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { PluginEntry } from '../../core/config.ts';
+import { isPath } from '../../core/host/loader.ts';
 import type { AnyPlugin, LoadedPlugin } from '../../core/host/plugin.ts';
 import { isFields, listOf } from '../../core/wire/fields.ts';
 import { writtenAs } from '../expand.ts';
@@ -33,6 +35,8 @@ export interface PluginSet {
   readonly named: readonly NamedPlugin[];
   /** Whether every entry of the list is well formed and its plugin was loaded. */
   readonly isComplete: boolean;
+  /** Absolute paths that entries name, and where there is no file. */
+  readonly absent: readonly string[];
 }
 
 interface WantedPlugin {
@@ -52,6 +56,7 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
   const loaded: LoadedPlugin[] = [];
   const entries: PluginEntry[] = [];
   const named: NamedPlugin[] = [];
+  const folder = dirname(main.source.file);
   const wanted = wantedPlugins(main, loader.shippedPlugins);
   const { plugins: list = loader.shippedPlugins } = main.value;
   const places = new Map<string, Place>();
@@ -59,7 +64,7 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
   let isComplete = Array.isArray(list) && list.length === wanted.length;
   for (const { use, options, path, place } of wanted) {
     try {
-      const plugin = await loader.loadPlugin(use, dirname(main.source.file));
+      const plugin = await loader.loadPlugin(use, folder);
       const other = places.get(plugin.name);
       if (other !== undefined) findings.error(place, `the plugin "${plugin.name}" is listed twice`, `the other one is at ${placeWords(other)}`);
       places.set(plugin.name, place);
@@ -73,7 +78,8 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
       findings.error(place, (thrown as Error).message);
     }
   }
-  return { loaded, entries, named, isComplete };
+  const absent = wanted.filter(({ use }) => isPath(use)).map(({ use }) => resolve(folder, use)).filter((file) => !existsSync(file));
+  return { loaded, entries, named, isComplete, absent };
 }
 
 /** A dialect that two plugins have would be that of whichever is listed last, for every provider that names it. */

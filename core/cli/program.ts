@@ -153,7 +153,7 @@ async function start(flags: FlagValues): Promise<void> {
 
   const runningFile = new RunningFile(() => current().config.server.dataDir, { config: resolve(file), url, follows: origin.follows });
   endOnSignals({ current, watching, listening, logger, file: runningFile, origin, asked: config.server });
-  process.on('SIGHUP', () => void watching.reload());
+  process.on('SIGHUP', () => void watching.readNow());
 
   const { pages } = current();
   const isText = process.stdout.isTTY && !flags.has('json');

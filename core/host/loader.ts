@@ -45,13 +45,16 @@ export function createPluginLoader(root: URL, places?: Places, patienceMs = 30_0
 }
 
 function find(folder: string, use: string, baseDir: string): Found {
-  if (/^\.{0,2}\//.test(use)) return { file: existing(resolve(baseDir, use)), isShipped: false };
+  if (isPath(use)) return { file: existing(resolve(baseDir, use)), isShipped: false };
   const shipped = shippedFile(folder, use);
   if (shipped !== null) return { file: shipped, isShipped: true };
   const file = packageFile(use, baseDir);
   if (file !== null) return { file: existing(file), isShipped: false };
   throw new Error(isPackageName(use) ? notInstalled(use, baseDir) : notShipped(use, folder));
 }
+
+/** Whether an entry of `plugins` names a file. */
+export const isPath = (use: string): boolean => /^\.{0,2}\//.test(use);
 
 function existing(file: string): string {
   if (!existsSync(file)) throw new Error(`there is no file ${file}`);

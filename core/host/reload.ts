@@ -36,8 +36,10 @@ type Fixed = Pick<Server, 'host' | 'port' | 'workers'> & { readonly tls?: Server
 export interface Watch<Gateway extends Replaced = RunningGateway> {
   /** Reads the files once. A change is taken over when two looks in a row read the same. */
   look(): Promise<void>;
-  /** Two looks without a pause: takes over a change at once, for a caller who knows that the files are complete (SIGHUP). */
+  /** Two looks without a pause: takes over a change at once, for a caller who knows that the files are complete. */
   reload(): Promise<void>;
+  /** The same at SIGHUP. A config that was refused is read again as it is: what it needed, such as a folder, may be there by now. */
+  readNow(): Promise<void>;
   /** Takes the files for changed, as they are: the next looks read them. */
   again(): void;
   stop(): void;
@@ -53,6 +55,7 @@ export function watchConfig<Gateway extends Replaced = RunningGateway>({ logger,
   let candidate: string | null = null;
   let busy: Promise<void> = Promise.resolve();
   let isStopped = false;
+  let isRefused = false;
 
   const look = async (): Promise<void> => {
     const seen = await fingerprint(files);
@@ -71,6 +74,7 @@ export function watchConfig<Gateway extends Replaced = RunningGateway>({ logger,
     candidate = known;
     // a process that ends waits for the gateways that it knew when it began to
     if (isStopped) return 'gateway' in next ? await next.gateway.close() : undefined;
+    isRefused = 'problems' in next;
     if ('problems' in next) {
       tellReload({ at: Date.now(), problems: next.problems });
       logger.error('the changed config is not used; the last good one serves on', { problems: next.problems });
@@ -89,9 +93,11 @@ export function watchConfig<Gateway extends Replaced = RunningGateway>({ logger,
   const timer = setInterval(() => void queued(), everyMs);
   return {
     look: queued,
-    async reload() {
-      await queued();
-      await queued();
+    reload: () => queued().then(queued),
+    async readNow() {
+      await busy;
+      if (isRefused) known = '';
+      await queued().then(queued);
     },
     again: () => void (busy = busy.then(() => void (known = ''))),
     stop() {

@@ -151,7 +151,7 @@ class Parent {
     };
     return {
       current: () => current,
-      watching: { stop: () => watching.stop(), reload: () => watching.reload(), retiring: new Set() },
+      watching: { stop: () => watching.stop(), readNow: () => watching.readNow(), retiring: new Set() },
       listening: { url, leave: () => {}, drain: (drainMs) => endAll('drain', drainMs), handOver: (drainMs) => endAll('hand over', drainMs), get fd() { return fdOf(port); } },
     };
   }

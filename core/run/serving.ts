@@ -52,7 +52,7 @@ export interface Serving {
   /** What serves now. */
   current(): Pick<RunningGateway, 'config' | 'pages' | 'leave' | 'close'>;
   readonly listening: Pick<Listening, 'url' | 'fd' | 'leave' | 'drain' | 'handOver'>;
-  readonly watching: Pick<Watch, 'stop' | 'reload' | 'retiring'>;
+  readonly watching: Pick<Watch, 'stop' | 'readNow' | 'retiring'>;
 }
 
 /** Refuses an address that other machines can reach, where there are no keys: a name in `server.host` may stand for any address, and a socket that was open already may have any. */

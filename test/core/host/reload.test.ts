@@ -40,7 +40,11 @@ async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: 
     if (!loaded.ok) return { problems: formatProblems(loaded.problems), files: loaded.files };
     const name = [...loaded.config.routing.models.keys()][0] ?? '';
     built.push(loaded.config);
-    during.rebuild();
+    try {
+      during.rebuild();
+    } catch (error) {
+      return { problems: String(error), files: loaded.files };
+    }
     const own: LoadedPlugin = { plugin: probe(() => () => void closed.push(name)), options: {} };
     const gateway = await startGateway({ config: loaded.config, plugins: [...loaded.plugins, own], write: () => {} });
     setImmediate(during.built);
@@ -63,7 +67,7 @@ async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: 
   await watching.reload();
   ends.push(async () => { watching.stop(); await current.close(); rmSync(folder, { recursive: true }); });
   const name = (): string | undefined => [...current.config.routing.models.keys()][0];
-  return { file, write, lines, closed, built, during, name, look: watching.look, reload: watching.reload, stop: watching.stop, current: () => current };
+  return { file, write, lines, closed, built, during, name, look: watching.look, reload: watching.reload, readNow: watching.readNow, stop: watching.stop, current: () => current };
 }
 
 describe('a config that', () => {
@@ -145,6 +149,43 @@ describe('a config that', () => {
     writeFileSync(join(more, 'b.yaml'), 'models: [{ id: b, free: true, providers: [{ providerId: up }] }]');
     await reload();
     expect(built.at(-1)?.models.some(({ id }) => id === 'b')).toBe(true);
+  });
+
+  it('loses a file that it includes, or is there before a file that it names, is used when the file is there', async () => {
+    const { file, write, reload, lines, built } = await watched();
+    const put = (name: string, text: string): void => writeFileSync(join(dirname(file), name), text);
+    put('a.yaml', 'models: [{ id: a, free: true, providers: [{ providerId: up }] }]');
+    write('second', { include: ['./a.yaml'] });
+    await reload();
+    rmSync(join(dirname(file), 'a.yaml'));
+    await reload();
+    expect([built.length, lines.at(-1)]).toEqual([1, expect.stringContaining('include[0]: no such file')]);
+    put('a.yaml', 'models: [{ id: b, free: true, providers: [{ providerId: up }] }]');
+    await reload();
+    expect(built.at(-1)?.models.some(({ id }) => id === 'b')).toBe(true);
+    write('third', { plugins: [...quietPlugins, './late.mjs'] });
+    await reload();
+    expect([built.length, lines.at(-1)]).toEqual([2, expect.stringContaining('there is no file')]);
+    put('late.mjs', "export default { name: 'log/late', summary: 'comes after the line that names it', apply() {} };");
+    await reload();
+    expect(built.at(-1)?.plugins.at(-1)?.use).toBe('./late.mjs');
+  });
+
+  it('was refused is read again when somebody asks, although no file has changed', async () => {
+    const { write, reload, readNow, name, during, lines } = await watched();
+    during.rebuild = () => {
+      throw new Error('the folder cannot be written');
+    };
+    write('second');
+    await reload();
+    await reload();
+    expect([name(), lines.length]).toEqual(['first', 1]);
+    await readNow();
+    expect([name(), lines.length]).toEqual(['first', 2]);
+    during.rebuild = () => {};
+    await readNow();
+    await readNow();
+    expect([name(), lines.length]).toEqual(['second', 3]);
   });
 
   it('is mended is swapped in after all', async () => {
