@@ -58,13 +58,15 @@ const blaming = (plugin: string, endpoint: Endpoint): Endpoint => ({
   },
 });
 
-const isHeader = (name: string, value: unknown): boolean => /^[!#$%&'*+.^`|~\w-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(String(value));
+const isHeader = (name: string, value: string | readonly string[] | undefined): boolean => typeof value !== 'object' && /^[!#$%&'*+.^`|~\w-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(String(value));
 const isBody = (body: unknown): boolean => (body ?? null) === null || typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream;
 
 /** safety: an answer of another shape would fail later, in the server, and nobody would know whose it is. */
 function sound(answer: Answer): Answer {
-  if (!isFields(answer)) throw new TypeError(`the endpoint answered ${kindOf(answer)}, and not { status, headers, body }`);
+  if (!isFields(answer) || answer instanceof Response) throw new TypeError(`the endpoint answered ${answer instanceof Response ? 'a Response' : kindOf(answer)}, and not { status, headers, body }`);
   const { status = 200, headers = {}, body } = answer;
+  // what is iterated has no names of its own, and would be an answer without headers
+  if (Symbol.iterator in (headers ?? {})) throw new TypeError('the endpoint answered with headers that are no plain object, { name: value }');
   if (!Number.isInteger(status) || status < 200 || status > 599) throw new TypeError(`the endpoint answered with the status ${String(status)}`);
   if (!isBody(body)) throw new TypeError(`the endpoint answered with a body that is ${kindOf(body)}, and not a text, bytes or a stream`);
   const broken = Object.keys(headers ?? {}).find((name) => !isHeader(name, headers[name]));

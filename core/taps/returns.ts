@@ -23,7 +23,8 @@ const isListOf = (value: unknown, holds: Holds): boolean => Array.isArray(value)
 
 /** cost: this runs for each request, and a list of the values would be made each time. */
 function isObjectOf(value: unknown, holds: Holds): boolean {
-  if (!isFields(value)) return false;
+  // a map has no names of its own, and would be an object without any
+  if (!isFields(value) || value instanceof Map) return false;
   for (const key in value) if (!holds(value[key])) return false;
   return true;
 }

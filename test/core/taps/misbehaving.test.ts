@@ -52,6 +52,7 @@ describe('a tap that returns something else than its hook takes', () => {
     ['auth', { key: null, models: [42], metadata: {} }, 'an object, and not a principal'],
     ['metadata', { team: 1 }, 'an object, and not an object of texts'],
     ['metadata', null, 'null, and not an object of texts'],
+    ['metadata', new Map([['team', 'a']]), 'an object, and not an object of texts'],
     ['normalise', {}, 'an object, and not a chat request'],
     ['normalise', null, 'null, and not a chat request'],
     ['route', {}, 'an object, and not a list of candidates'],
