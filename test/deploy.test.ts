@@ -184,6 +184,11 @@ describe('the chart', () => {
     expect(Object.keys(values).filter((name) => ![...used].some((path) => path.split('.')[0] === name))).toEqual([]);
   });
 
+  it('gives pods the labels that an identity of Azure asks for, beside those by which they are found', () => {
+    expect(values).toMatchObject({ podLabels: {}, podAnnotations: {}, serviceAccount: { annotations: {} } });
+    expect(statefulSet.split('  template:')[1]).toMatch(/ {6}labels:\n {8}\{\{- include "gateway\.selector" \. \| nindent 8 \}\}\n {8}\{\{- with \.Values\.podLabels \}\}\n {8}\{\{- toYaml \. \| nindent 8 \}\}\n/);
+  });
+
   it('reads the config from a file that it has', () => {
     const file = /\.Files\.Get "([^"]+)"/.exec(read('deploy/chart/templates/configmap.yaml'))?.[1] ?? '';
     expect(join('deploy/chart', file)).toBe(configFile);
