@@ -12,12 +12,13 @@ import { isFields } from './fields.ts';
 export function parseJson(bytes: Buffer, maxDepth: number, weigh?: (containers: number) => void): unknown {
   if (bytes.length === 0) throw new GatewayError('invalid_json', 'The request body is empty; a JSON object is expected.');
   if (!isUtf8(bytes)) throw new GatewayError('invalid_utf8', 'The request body is not valid UTF-8.');
-  const containers = containersIn(bytes, maxDepth);
-  if (containers === null) throw new GatewayError('json_too_deep', `The request body is nested deeper than ${maxDepth} levels.`);
-  weigh?.(containers);
+  const shape = shapeOf(bytes, maxDepth);
+  if (shape === null) throw new GatewayError('json_too_deep', `The request body is nested deeper than ${maxDepth} levels.`);
+  weigh?.(shape.containers);
   let value: unknown;
   try {
-    value = parseRequest(bytes.toString('utf8'));
+    const text = bytes.toString('utf8');
+    value = shape.hasLongNumber ? JSON.parse(text, noteLongIntegers) : JSON.parse(text);
   } catch (cause) {
     const place = /position (\d+)/.exec(String(cause))?.[1];
     throw new GatewayError('invalid_json', `The request body is not valid JSON${place === undefined ? '' : ` (at character ${place})`}.`, { cause });
@@ -86,9 +87,7 @@ const withDigits = (_: string, value: unknown, context?: Context): unknown =>
  * of a tool call must not change. Throws a SyntaxError.
  * cost: a reviver makes parsing several times slower, so it is used only where such a number may be.
  */
-export const parseAnswer = (text: string): unknown => (mayBeLong.test(text) ? JSON.parse(text, withLongIntegers) : JSON.parse(text));
-
-const mayBeLong = /[[:,]\s*-?\d{16}/;
+export const parseAnswer = (text: string): unknown => (/[[:,]\s*-?\d{16}/.test(text) ? JSON.parse(text, withLongIntegers) : JSON.parse(text));
 
 const withLongIntegers = (key: string, value: unknown, context?: Context): unknown => (isLong(value, context) ? withDigits(key, value, context) : value);
 
@@ -96,8 +95,6 @@ const isLong = (value: unknown, context?: Context): boolean => typeof value === 
 
 /** Whole numbers of a request that lose digits, by the object or the list that holds them. Whoever checks a parameter gets a number all the same. */
 const longIntegers = new WeakMap<object, Map<string, string>>();
-
-const parseRequest = (text: string): unknown => (mayBeLong.test(text) ? JSON.parse(text, noteLongIntegers) : JSON.parse(text));
 
 function noteLongIntegers(this: object, ...[key, value, context]: [key: string, value: unknown, context?: Context]): unknown {
   if (!isLong(value, context)) return value;
@@ -122,28 +119,40 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPEN = [0x5b, 0x7b];
 const CLOSE = [0x5d, 0x7d];
+const [ZERO, NINE] = [0x30, 0x39];
+/** Fewer digits are always exact in a double. */
+const manyDigits = 16;
 
 /** True if the brackets outside strings are nested deeper than `limit` levels. */
-export const isDeeper = (bytes: Buffer, limit: number): boolean => containersIn(bytes, limit) === null;
+export const isDeeper = (bytes: Buffer, limit: number): boolean => shapeOf(bytes, limit) === null;
+
+interface Shape {
+  /** The number of objects and arrays. */
+  readonly containers: number;
+  /** A number outside of strings may lose digits in a double. */
+  readonly hasLongNumber: boolean;
+}
 
 /**
- * The number of objects and arrays; null if they are nested deeper than `limit` levels.
- * cost: JSON.parse and JSON.stringify are slow on deep input, or overflow the stack. This check skips strings, so long texts cost little.
+ * What JSON is made of; null if it is nested deeper than `limit` levels.
+ * cost: JSON.parse and JSON.stringify are slow on deep input, or overflow the stack. This look skips strings, so long texts cost little.
  */
-function containersIn(bytes: Buffer, limit: number): number | null {
-  let depth = 0;
-  let containers = 0;
+function shapeOf(bytes: Buffer, limit: number): Shape | null {
+  let [depth, containers, digits] = [0, 0, 0];
+  let hasLongNumber = false;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at] as number;
+    digits = byte >= ZERO && byte <= NINE ? digits + 1 : 0;
+    if (digits >= manyDigits) hasLongNumber = true;
     if (byte === QUOTE) {
       at = endOfString(bytes, at);
-      if (at < 0) return containers;
+      if (at < 0) break;
     } else if (byte === OPEN[0] || byte === OPEN[1]) {
       containers++;
       if (++depth > limit) return null;
     } else if (byte === CLOSE[0] || byte === CLOSE[1]) depth--;
   }
-  return containers;
+  return { containers, hasLongNumber };
 }
 
 /** Index of the quote that closes the string opened at `start`, or -1. */
