@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
-import { answers, completion, startUpstream } from '../_kit/upstream.ts';
+import { answers, completion, hangs, startUpstream } from '../_kit/upstream.ts';
 
 const open: { (): Promise<unknown> }[] = [];
 
@@ -47,6 +47,18 @@ describe('with a gateway that serves', () => {
     expect(await ask('targets', 'wake', 'near#1/plain-1')).toBe('near#1/plain-1 stands; the next request may ask it\n');
     expect(await ask('route', '--model', 'plain', '--key', 'team', 'hi')).toMatch(/1 +near +plain +near#1\/plain-1/);
   });
+});
+
+test('a target that was outrun is listed as one that is asked last', async () => {
+  const [slow, quick] = [await startUpstream(hangs), await startUpstream(answers(completion('hello')))];
+  const config = configOf(slow.url, quick.url) as { providers: { near: object } };
+  const gateway = await start({ ...config, keys: [], providers: { ...config.providers, near: { dialect: 'openai-chat', base_url: slow.url, api_key: 'k', breaker: { failures: 1 } } }, routing: { default: { strategy: 'ordered', hedge_ms: 50 } } });
+  open.push(() => slow.close(), () => quick.close(), () => gateway.stop());
+  const body = JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] });
+  await (await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).text();
+  const { stdout } = await run(['targets', '--config', gateway.file]);
+  expect(stdout).toMatch(/near\/plain-1 +asked last +\d\d:\d\d:\d\d +outrun +\d+ +\d+\n.*far\/plain +standing/);
+  expect(stdout).toMatch(/2 targets, none rests, 1 asked last\n$/);
 });
 
 test('one target is counted as one', async () => {

@@ -8,7 +8,7 @@ import type { ShownTarget } from './routes.ts';
 export const targetCommands: readonly Command<never>[] = [
   {
     name: 'targets',
-    summary: 'list the targets of the running gateway: which rest, why and until when',
+    summary: 'list the targets of the running gateway: which rest or are asked last, why and until when',
     words: '[wake NAME]',
     flags: { all: { type: 'boolean', short: 'a', help: 'also those that were never asked' } },
     examples: ['gateway targets', 'gateway targets wake my-server/my-model'],
@@ -16,23 +16,25 @@ export const targetCommands: readonly Command<never>[] = [
   },
 ];
 
-const isOfInterest = ({ state, calls }: ShownTarget): boolean => state !== 'standing' || calls > 0;
+/** It stands in its place. */
+const isWell = ({ state, askedLastUntil }: ShownTarget): boolean => state === 'standing' && askedLastUntil === undefined;
 
 async function list({ askRunning, flags, json, print }: CommandRun<never>): Promise<void> {
   const { data } = (await (await askRunning('/api/targets')).json()) as { data: ShownTarget[] };
   if (json) return print(`${JSON.stringify(data, null, 2)}\n`);
-  const chosen = flags.has('all') ? data : data.filter(isOfInterest);
-  const rows = chosen.toSorted((a, b) => Number(a.state === 'standing') - Number(b.state === 'standing'));
+  const chosen = flags.has('all') ? data : data.filter((target) => !isWell(target) || target.calls > 0);
+  const rows = chosen.toSorted((a, b) => Number(isWell(a)) - Number(isWell(b)));
   if (rows.length > 0) print(`${tableOf(rows, columns)}\n`);
   const resting = data.filter(({ state }) => state !== 'standing').length;
-  print(`${counted(data.length, 'target')}, ${resting === 0 ? 'none rests' : `${resting} at rest`}${chosen.length < data.length ? '; --all lists those too that nobody asked lately' : ''}\n`);
+  const last = data.filter((target) => target.state === 'standing' && !isWell(target)).length;
+  print(`${counted(data.length, 'target')}, ${resting === 0 ? 'none rests' : `${resting} at rest`}${last === 0 ? '' : `, ${last} asked last`}${chosen.length < data.length ? '; --all lists those too that nobody asked lately' : ''}\n`);
 }
 
 const columns: readonly Column<ShownTarget>[] = [
   { title: 'TARGET', read: ({ target }) => target },
-  { title: 'STATE', read: ({ state }) => state },
-  { title: 'UNTIL (UTC)', read: ({ restsUntil }) => restsUntil?.slice(11, 19) ?? '' },
-  { title: 'WHY', read: ({ why }) => why ?? '' },
+  { title: 'STATE', read: (target) => (target.state !== 'standing' || isWell(target) ? target.state : 'asked last') },
+  { title: 'UNTIL (UTC)', read: ({ restsUntil, askedLastUntil }) => (restsUntil ?? askedLastUntil)?.slice(11, 19) ?? '' },
+  { title: 'WHY', read: ({ why, askedLastUntil }) => why ?? (askedLastUntil === undefined ? '' : 'outrun') },
   { title: 'CALLS 30 S', isNumber: true, read: ({ calls }) => String(calls) },
   { title: 'FAILED', isNumber: true, read: ({ failures }) => String(failures) },
 ];

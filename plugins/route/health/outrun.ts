@@ -40,6 +40,12 @@ export class Outrun {
     this.#rows.delete(target);
   }
 
+  /** Milliseconds until it is asked in its place again, whatever the `hedge_ms`; 0 where it is. */
+  leftMs(target: string): number {
+    const ends = Array.from(this.#rows.get(target)?.values() ?? [], ({ behind }) => behind?.until ?? 0);
+    return Math.max(0, Math.max(0, ...ends) - performance.now());
+  }
+
   /** The candidates with those behind the others that are outrun each time. Where no other one stands, their order stays. */
   inOrder(candidates: readonly Candidate[], hedgeMs: number, isDryRun: boolean): readonly Candidate[] {
     if (this.#rows.size === 0) return candidates;

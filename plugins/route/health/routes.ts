@@ -20,6 +20,8 @@ export interface ShownTarget {
   readonly why: string | null;
   /** ISO time at which its rest is over; null: it does not rest. */
   readonly restsUntil: string | null;
+  /** ISO time until which the others are asked before it, because it was outrun again and again (`hedge_ms`). Absent: it keeps its place. */
+  readonly askedLastUntil?: string;
   /** In the last 30 s. */
   readonly calls: number;
   readonly failures: number;
@@ -85,20 +87,25 @@ function combined(some: readonly ShownTarget[], more: readonly ShownTarget[]): S
   const both = some.map((one) => {
     const other = others.get(one.target) ?? one;
     const worse = order.indexOf(other.state) > order.indexOf(one.state) || (other.restsUntil ?? '') > (one.restsUntil ?? '') ? other : one;
-    return other === one ? one : { ...worse, calls: one.calls + other.calls, failures: one.failures + other.failures };
+    const last = [one, other].map(({ askedLastUntil }) => askedLastUntil ?? '').toSorted()[1];
+    return other === one ? one : { ...worse, ...(last !== '' && { askedLastUntil: last }), calls: one.calls + other.calls, failures: one.failures + other.failures };
   });
   return [...both, ...more.filter(({ target }) => !known.has(target))];
 }
 
+const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
+
 function shown(target: string, candidates: readonly Candidate[], targets: Targets): ShownTarget {
   const { standing, calls, failures } = targets.seen(target) ?? { standing: { is: 'standing' } as const, calls: 0, failures: 0 };
+  const behindMs = targets.outrun.leftMs(target);
   return {
     target,
     provider: providerOf(target),
     models: candidates.map(({ model }) => model.id),
     state: standing.is === 'standing' ? 'standing' : standing.is === 'rests' ? 'resting' : 'trying',
     why: 'why' in standing ? standing.why : null,
-    restsUntil: standing.is === 'rests' ? new Date(Date.now() + standing.ms).toISOString() : null,
+    restsUntil: standing.is === 'rests' ? inMs(standing.ms) : null,
+    ...(behindMs > 0 && { askedLastUntil: inMs(behindMs) }),
     calls,
     failures,
   };

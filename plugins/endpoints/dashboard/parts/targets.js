@@ -4,25 +4,27 @@ import { ask, useData } from './api.js';
 import { clock, count, plural } from './format.js';
 import { Icon } from './icons.js';
 
-/** Nothing where no target rests, and where the config has no route/health. */
+/** Nothing where every target stands in its place, and where the config has no route/health. */
 export function RestingTargets() {
   const { data, reload } = useData('/api/targets', { everyMs: 5000 });
   const resting = data?.data.filter(({ state }) => state !== 'standing') ?? [];
-  if (resting.length === 0) return null;
-  return html`<h2 class="section">${plural(resting.length, 'target rests', 'targets rest')}</h2>
-    <p class="soft">A target is a provider with one of its keys, and a model. While one rests, its requests go to the others.</p>
+  const last = data?.data.filter(({ state, askedLastUntil }) => state === 'standing' && askedLastUntil !== undefined) ?? [];
+  if (resting.length + last.length === 0) return null;
+  const heads = [resting.length > 0 && plural(resting.length, 'target rests', 'targets rest'), last.length > 0 && plural(last.length, 'target is asked last', 'targets are asked last')];
+  return html`<h2 class="section">${heads.filter(Boolean).join(', ')}</h2>
+    <p class="soft">A target is a provider with one of its keys, and a model. While one rests, its requests go to the others. One that was outrun again and again (hedge_ms) is asked after the others.</p>
     <div class="table-scroll"><table class="table"><thead><tr><th scope="col">Target</th><th scope="col">State</th><th scope="col">Because of</th><th scope="col" class="num">Calls 30 s</th><th scope="col" class="num">Failed</th><th scope="col"><span class="hidden">Wake</span></th></tr></thead>
-      <tbody>${resting.map((target) => html`<${Row} key=${target.target} target=${target} changed=${reload} />`)}</tbody></table></div>`;
+      <tbody>${[...resting, ...last].map((target) => html`<${Row} key=${target.target} target=${target} changed=${reload} />`)}</tbody></table></div>`;
 }
 
-function Row({ target: { target, models, state, why, restsUntil, calls, failures }, changed }) {
+function Row({ target: { target, models, state, why, restsUntil, askedLastUntil, calls, failures }, changed }) {
   const [fault, setFault] = useState(/** @type {string | null} */ (null));
   const wake = () =>
     ask(`/api/targets/wake?name=${encodeURIComponent(target)}`, { method: 'POST' }).then(changed, (error) => setFault(error.message));
   return html`<tr>
     <td title=${models.join(', ')}><span class="cell-name">${target}</span></td>
-    <td><span class="mark mark-warn"><${Icon} name="alert" />${state === 'resting' ? `rests until ${clock(Date.parse(restsUntil))}` : 'is being tried'}</span></td>
-    <td>${why}</td><td class="num">${count(calls)}</td><td class="num">${count(failures)}</td>
+    <td><span class="mark mark-warn"><${Icon} name="alert" />${state === 'resting' ? `rests until ${clock(Date.parse(restsUntil))}` : state === 'trying' ? 'is being tried' : `is asked last until ${clock(Date.parse(askedLastUntil))}`}</span></td>
+    <td>${why ?? 'outrun'}</td><td class="num">${count(calls)}</td><td class="num">${count(failures)}</td>
     <td class="cell-tool"><button type="button" class="button" onClick=${wake} title="The next request may ask it">Wake</button>${fault !== null && html`<span class="soft" role="alert">${fault}</span>`}</td>
   </tr>`;
 }

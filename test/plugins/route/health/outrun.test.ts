@@ -4,6 +4,7 @@ import { oneUpstream, twoUpstreams } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { answers, completion, hangs, pause } from '../../../_kit/upstream.ts';
 import type { Asked, ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
+import type { ShownTarget } from '../../../../plugins/route/health/routes.ts';
 import { gatewayOf, provider } from '../../../core/scene.ts';
 
 const fine = answers(completion('hello'));
@@ -62,6 +63,19 @@ describe('a target that is outrun each time', () => {
     const { candidates } = (await (await gateway.chat({}, { 'x-dry-run': 'true' })).json()) as { candidates: { provider: string; standing: boolean; reason: string }[] };
     expect(candidates.map(({ provider: id, standing }) => [id, standing])).toEqual([['two', true], ['one', true]]);
     expect(candidates[1]?.reason).toContain('was outrun again and again, so the others are asked before it for 60 s');
+  });
+
+  it('is listed with the time until which it is asked last, until it is woken', async () => {
+    const gateway = await pair(hangs, fine, { failures: 1, rest_ms: 60_000 });
+    await gateway.chat({});
+    const listed = async (): Promise<readonly ShownTarget[]> => ((await (await gateway.get('/api/targets')).json()) as { data: ShownTarget[] }).data;
+    const [one, two] = await listed();
+    expect([one, two]).toMatchObject([{ target: 'one/plain-1', state: 'standing', why: null }, { target: 'two/plain-1', state: 'standing' }]);
+    const forMs = Date.parse(one?.askedLastUntil ?? '') - Date.now();
+    expect(forMs).toBeGreaterThan(50_000);
+    expect(forMs).toBeLessThanOrEqual(60_000);
+    const woken = await gateway.post('', { path: '/api/targets/wake?name=one%2Fplain-1' });
+    for (const target of [two, (await woken.json()) as ShownTarget, ...(await listed())]) expect(target).not.toHaveProperty('askedLastUntil');
   });
 
   it.each([['in any policy', {}], ['where a request has no session', { sticky: 'meta.session-id' }]])('gives its share to all others evenly, and not to its neighbour, %s', async (_, more) => {
