@@ -52,14 +52,16 @@ const rank = (begun: number, target: string, weight: number): number => -weight 
 
 /** What the requests of one session have in common; null: this request has nothing of the kind. */
 function valueOf(sticky: string, { metadata, request, principal }: Normalised): string | null {
-  if (sticky === 'conversation') return `${principal.key ?? ''} ${firstOf(request.messages)}`;
-  return metadata[sticky.slice('meta.'.length)] ?? null;
+  // texts that become vectors are no conversation
+  if (sticky === 'conversation') return request.messages.length === 0 ? null : `${principal.key ?? ''} ${firstOf(request.messages)}`;
+  // the log does not tell an empty value from none
+  return metadata[sticky.slice('meta.'.length)] || null;
 }
 
-/** The beginning of a conversation is the same in each of its requests: the instructions and the first message of the user. */
+/** The beginning of a conversation is the same in each of its requests: the instructions and the first message of the user, where there is one. */
 function firstOf(messages: readonly Message[]): string {
   const user = messages.findIndex(({ role }) => role === 'user');
-  return messages.slice(0, user + 1).map(({ role, content }) => `${role}:${textOf(content)}`).join('\n');
+  return (user < 0 ? messages : messages.slice(0, user + 1)).map(({ role, content }) => `${role}:${textOf(content)}`).join('\n');
 }
 
 /** cost: of a long text its beginning and its length tell enough. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { answers, completion } from '../../_kit/upstream.ts';
-import type { ScriptedUpstream, Step } from '../../_kit/upstream.ts';
+import type { Asked, ScriptedUpstream, Step } from '../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
 
 const fine = answers(completion('hello'));
@@ -100,10 +100,27 @@ describe('sticky: conversation', () => {
     expect(homes.join(' ')).toBe('p2b p0a p1b p0b p0b p2a p1a p3a p3a p1b p2a p3b p3a p1a p0a p1a');
   });
 
-  it('spreads conversations', async () => {
+  it.each(['user', 'system'])('spreads conversations that begin with a message of the %s', async (role) => {
     const gateway = await scene('conversation');
-    const asked = await Promise.all(Array.from({ length: 40 }, (_, at) => askedBy(gateway.chat({ messages: [said('user', `conversation ${at}`)] }))));
+    const asked = await Promise.all(Array.from({ length: 40 }, (_, at) => askedBy(gateway.chat({ messages: [said(role, `conversation ${at}`)] }))));
     expect(new Set(asked).size).toBe(4);
+  });
+});
+
+describe('what has nothing in common with other requests goes by the strategy', () => {
+  it.each([
+    ['embeddings, which are no conversation', 'conversation', '/v1/embeddings', (at: number) => ({ input: `text ${at}` }), {}],
+    ['requests with an empty session', 'meta.session-id', '/v1/chat/completions', (at: number) => ({ messages: [{ role: 'user', content: `question ${at}` }] }), { 'x-gateway-session-id': '' }],
+  ])('%s', async (_, sticky, path, bodyOf, headers) => {
+    const up = await provider((response, { url, json }) => answers(url.endsWith('/embeddings') ? { data: [{ index: 0, embedding: [json['input'].length] }], usage: { prompt_tokens: 1 } } : completion('hello'))(response, { url, json } as Asked));
+    const ids = ['a', 'b', 'c', 'd'];
+    const gateway = await gatewayOf({
+      providers: Object.fromEntries(ids.map((id) => [id, { dialect: 'openai-chat', base_url: up.url, api_key: 'k' }])),
+      models: [{ id: 'plain', free: true, architecture: { output_modalities: [path.endsWith('embeddings') ? 'embeddings' : 'text'] }, providers: ids.map((providerId) => ({ providerId, externalId: 'x' })) }],
+      routing: { default: { strategy: 'weighted', sticky, retry: { same_target: 0 } } },
+    });
+    for (let at = 0; at < 8; at++) expect((await gateway.post({ model: 'plain', ...bodyOf(at) }, { path, headers })).status).toBe(200);
+    expect(gateway.records.map((record) => record.provider ?? '').toSorted()).toEqual(['a', 'a', 'b', 'b', 'c', 'c', 'd', 'd']);
   });
 });
 
