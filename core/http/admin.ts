@@ -64,6 +64,13 @@ export function sessionOf({ headers, config: { server: { adminKey, dataDir } }, 
   return session === null || ended.has(session, dataDir) ? null : session;
 }
 
+/** Whether the session by which a request was let in goes on; true for who needs none. safety: an answer without end would go on after signing out, to whoever has a copy of the cookie. */
+export function sessionWatch(asked: Asked, { signIns, clock }: { readonly signIns: Pick<SignIns, 'ended'>; clock(): number }): () => boolean {
+  const session = sessionOf(asked, signIns);
+  const { dataDir } = asked.config.server;
+  return () => session === null || (session.expiresAt > clock() && !signIns.ended.has(session, dataDir));
+}
+
 /** safety: where nobody needs a key, a page of another site that is open in a browser of this machine could change something. It cannot read what GET answers. */
 function refuseForeign(method: string, headers: Arrived['headers']): void {
   if (!isReading(method) && isForeignPage(headers)) throw new GatewayError('permission_denied', 'Only pages of this gateway, and programs, may change something here.');

@@ -91,10 +91,10 @@ function whole<Read extends { readonly done: boolean; readonly value?: unknown }
 /**
  * The stream of a plain endpoint. Its request is over when the stream ends, breaks, or is cancelled because the client has left.
  * When the request is cancelled, the stream breaks, so that the client does not take a part for the whole; a stream without an
- * end of its own (`isEndless`) ends instead. `broke` is told what the body itself threw,
+ * end of its own (`isEndless`) ends instead, also where `mayGoOn` says no before one of its pieces. `broke` is told what the body itself threw,
  * while anybody waited for it: the client sees no more than a closed connection.
  */
-export function closingItsRequest(body: ReadableStream<Uint8Array>, { exchange, isEndless, broke }: { exchange: Exchange; isEndless: boolean; broke(error: unknown): void }): ReadableStream<Uint8Array> {
+export function closingItsRequest(body: ReadableStream<Uint8Array>, { exchange, isEndless, mayGoOn, broke }: { exchange: Exchange; isEndless: boolean; mayGoOn(): boolean; broke(error: unknown): void }): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   // a read that waits is told that the stream is done
   exchange.signal.addEventListener('abort', () => void reader.cancel(exchange.signal.reason).catch(() => {}), { once: true });
@@ -110,7 +110,8 @@ export function closingItsRequest(body: ReadableStream<Uint8Array>, { exchange, 
     async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
       try {
         const { done, value } = await read();
-        if (!done) return controller.enqueue(value);
+        if (!done && mayGoOn()) return controller.enqueue(value);
+        if (!done) void reader.cancel().catch(() => {});
         exchange.close();
         if (exchange.signal.aborted && !isEndless) controller.error(exchange.signal.reason);
         else controller.close();

@@ -9,6 +9,7 @@ import type { CallerKeys } from '../api-key.ts';
 import type { Config } from '../config.ts';
 import { GatewayError } from '../errors.ts';
 import { admit, createHostCheck, dryRunCaller } from './access.ts';
+import { sessionWatch } from './admin.ts';
 import { Exchange } from '../pipeline/exchange.ts';
 import { bodyOf, createClientAddress, endWhenClientLeaves, nodePairOf, noSender, readBytes, readJson, senderOf, toSender } from './inbound.ts';
 import type { NodePair, Sender } from './inbound.ts';
@@ -222,7 +223,7 @@ const refusing = (errorOf: (exchange: Exchange) => GatewayError, pipeline: Pipel
   return await refuse(exchange, errorOf(exchange), pipeline);
 };
 
-const workOf = (endpoint: Endpoint, { running, pipeline, signIns }: Shared): Work => async (exchange, event) => {
+const workOf = (endpoint: Endpoint, { running, pipeline, signIns, clock }: Shared): Work => async (exchange, event) => {
   if (running.isDraining) throw shuttingDown();
   exchange.expire(exchange.config.routing.default);
   const { address } = exchange;
@@ -239,8 +240,11 @@ const workOf = (endpoint: Endpoint, { running, pipeline, signIns }: Shared): Wor
   const pair = nodePairOf(event);
   if (pair !== null) dropStalledReader(pair.response);
   const broke = (error: unknown): void => pipeline.logger.error('an endpoint broke off its answer', { request: exchange.id, path: endpoint.path, error });
-  return { ...coded, body: closingItsRequest(coded.body, { exchange, isEndless, broke }) };
+  const mayGoOn = isEndless && endpoint.auth === 'admin' ? sessionWatch(exchange, { signIns, clock }) : always;
+  return { ...coded, body: closingItsRequest(coded.body, { exchange, isEndless, mayGoOn, broke }) };
 };
+
+const always = (): boolean => true;
 
 /** The request is over, and nobody reads its answer: a stream lets go of what it holds. */
 const dropLate = ({ body }: Answer): void => void (body instanceof ReadableStream && body.cancel().catch(() => {}));

@@ -189,6 +189,22 @@ describe('a reload', () => {
   });
 });
 
+test('a live tail that is open ends with its session, and shows nothing that came after', async () => {
+  const gateway = await started(keyed);
+  const key = keptKey(gateway);
+  const tail = async (headers: Record<string, string>) => (await fetch(`${gateway.url}/api/logs/stream`, { headers })).body?.pipeThrough(new TextDecoderStream()).getReader() as ReadableStreamDefaultReader<string>;
+  const mine = await signIn(gateway, key);
+  const [watched, copied, byKey] = [await tail({ cookie: await signIn(gateway, key) }), await tail({ cookie: mine }), await tail(bearer(key))];
+  for (const one of [watched, copied, byKey]) expect((await one.read()).value).toContain(': connected');
+  await signOut(gateway, mine);
+  await chat(gateway, bearer(caller));
+  expect((await copied.read()).done).toBe(true);
+  for (const one of [watched, byKey]) {
+    expect((await one.read()).value).toContain('event: request');
+    await one.cancel();
+  }
+});
+
 const outer = Object.values(networkInterfaces()).flatMap((list) => list ?? []).find(({ internal, family }) => !internal && family === 'IPv4')?.address;
 
 test.runIf(outer !== undefined)('a neighbour is one by the address of its socket, whatever its headers say', async () => {

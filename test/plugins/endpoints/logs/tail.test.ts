@@ -1,5 +1,7 @@
 /** The live tail: what ends is seen, what was missed comes later, who does not read is let go. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { newSession } from '../../../../core/http/sessions.ts';
+import { Secret } from '../../../../core/secret.ts';
 import { createSseReader } from '../../../../core/wire/sse.ts';
 import { aRecord } from '../../../_kit/log.ts';
 import { at, logScene, noon } from './scene.ts';
@@ -70,6 +72,18 @@ describe('the tail', () => {
     const wanted = scene.log.add({ status: 500, outcome: 'failed', metadata: { team: 'a' } });
     expect((await tail.next())?.id).toBe(wanted.id);
     await tail.leave();
+  });
+
+  it('ends with the time of its session', async () => {
+    const key = 'the-admin-key-of-the-test';
+    let now = noon;
+    const own = await logScene({ admin_key: key, limits: { keep_alive_ms: 20 } }, undefined, () => now);
+    const { body } = await own.get('/api/logs/stream', { cookie: `gateway_admin=${newSession(new Secret(key), noon + 1000).value}` });
+    const reader = (body as ReadableStream<Uint8Array>).getReader();
+    for (let piece = 0; piece < 3; piece++) expect((await reader.read()).done).toBe(false);
+    now += 1000;
+    while (!(await reader.read()).done);
+    await own.close();
   });
 
   it('keeps its connection alive', async () => {
