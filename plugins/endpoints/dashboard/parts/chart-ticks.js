@@ -39,6 +39,12 @@ function aligned(ticks) {
 /** The milliseconds from the clock of the shown zone to UTC. @param {number} at @param {boolean} utc */
 const shift = (at, utc) => (utc ? 0 : new Date(at).getTimezoneOffset() * 60_000);
 
+/** The moment at which the clock of the shown zone has this time. @param {number} clock as if it were UTC @param {boolean} utc */
+function momentAt(clock, utc) {
+  const read = new Date(clock);
+  return utc ? clock : new Date(read.getUTCFullYear(), read.getUTCMonth(), read.getUTCDate(), read.getUTCHours(), read.getUTCMinutes(), read.getUTCSeconds()).getTime();
+}
+
 const labelWidth = 72;
 const monthWidth = 44;
 const week = 7 * 86_400_000;
@@ -54,8 +60,9 @@ export function timeTicks({ from, to }, width, utc = isUtc()) {
   if (to - from > manyMonths) return monthTicks({ from, to }, ((to - from) * monthWidth) / width / month);
   const step = steps.find((one) => one >= least) ?? Math.ceil(least / week) * week;
   const ticks = [];
-  for (let at = Math.ceil((from - shift(from, utc)) / step) * step; at + shift(at, utc) <= to; at += step) ticks.push({ at: at + shift(at, utc), label: labelOf(at + shift(at, utc), utc) });
-  return ticks;
+  for (let clock = Math.ceil((from - shift(from, utc)) / step) * step; momentAt(clock, utc) <= to; clock += step) ticks.push(momentAt(clock, utc));
+  // an hour that the clock leaves out is the one after it
+  return [...new Set(ticks)].map((at) => ({ at, label: labelOf(at, utc) }));
 }
 
 /** The begin of a month. `Date` takes the year 0 for 1900. @param {number} number the number of months since the year 0 */

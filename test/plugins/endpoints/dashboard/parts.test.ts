@@ -226,6 +226,17 @@ describe('figures', () => {
     expect(valueTicks(top, 150, format).map(({ label }: { label: string }) => label)).toEqual(labels);
   });
 
+  test.each([
+    ['Pacific/Auckland', '2026-04-02T12:00Z', ['4 Apr', '5 Apr', '6 Apr', '7 Apr']],
+    ['Europe/Berlin', '2026-03-26T12:00Z', ['27 Mar', '28 Mar', '29 Mar', '30 Mar', '31 Mar']],
+    ['America/New_York', '2026-10-30T12:00Z', ['31 Oct', '1 Nov', '2 Nov', '3 Nov']],
+  ])('are at midnight in %s, also where clocks are changed', (zone, begin, days) => {
+    vi.stubEnv('TZ', zone);
+    const from = Date.parse(begin);
+    expect(timeTicks({ from, to: from + 4.5 * 86_400_000 }, 600).map(({ label }: { label: string }) => label)).toEqual(days);
+    vi.unstubAllEnvs();
+  });
+
   const labelsOf = (from: string, to: string, width: number): string[] => timeTicks({ from: Date.parse(from), to: Date.parse(to) }, width).map(({ label }: { label: string }) => label);
 
   test('an axis of a year has months, with the year where one begins', () => {
