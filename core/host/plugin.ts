@@ -34,7 +34,7 @@ export interface Plugin<Options = never> {
   /** Commands that it adds to the command line: `gateway <name>`. */
   readonly commands?: readonly Command<Options>[];
   /** What `gateway doctor` says of the plugin's part. It serves nothing and changes nothing. */
-  checkup?(parts: CheckupParts, options: Options): Promise<readonly Finding[]>;
+  checkup?(parts: CheckupParts, options: Options): readonly Finding[] | Promise<readonly Finding[]>;
   /** It keeps the request log: a command that opens the log starts this plugin. */
   readonly keepsLog?: boolean;
   /** Dialect names that it answers for by its own `open` tap, without a wire format (`mock`). */

@@ -4,11 +4,12 @@ import { dirname } from 'node:path';
 import type { Config } from '../../config.ts';
 import { Exit, messageOf } from '../../exit.ts';
 import type { Output } from '../../host/command.ts';
-import type { Finding, LoadedPlugin } from '../../host/plugin.ts';
+import type { AnyPlugin, Finding, LoadedPlugin } from '../../host/plugin.ts';
 import { RedisClient } from '../../host/redis.ts';
 import type { Logger } from '../../logger.ts';
 import { counted, printable } from '../../table.ts';
 import { version } from '../../version.ts';
+import { isFields } from '../../wire/fields.ts';
 import { isAnswering, runningUrl } from '../ask-running.ts';
 import { contentsOf } from '../banner.ts';
 
@@ -38,12 +39,22 @@ async function ofConfig(file: string, { config, plugins, warnings }: Exclude<Doc
     ? { part: 'config', state: 'good', text: `${file}: ${contentsOf(config)}` }
     : { part: 'config', state: 'warning', text: `${file}\n${warnings}`, fix: 'mend these places, or leave them where they are meant' };
   const dialects = new Map(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
-  const others = await Promise.all([ofServing(config, file), ofRedis(config, logger), ...plugins.map(({ plugin, options }) => checkup(plugin.name, plugin.checkup?.({ config, dialects, logger }, options)))]);
+  const others = await Promise.all([ofServing(config, file), ofRedis(config, logger), ...plugins.map(({ plugin, options }) => checkup(plugin.name, () => plugin.checkup?.({ config, dialects, logger }, options)))]);
   return [first, ofDisk(config), ...others.flat()];
 }
 
-async function checkup(part: string, findings: Promise<readonly Finding[]> | undefined): Promise<readonly Finding[]> {
-  return await (findings ?? Promise.resolve([])).catch((error: unknown): Finding[] => [{ part, state: 'fault', text: `the plugin cannot look at its part: ${messageOf(error)}` }]);
+const states: ReadonlySet<unknown> = new Set(['good', 'note', 'warning', 'fault']);
+const isFinding = (value: unknown): boolean => isFields(value) && typeof value['part'] === 'string' && typeof value['text'] === 'string' && states.has(value['state']);
+
+/** What a plugin finds. It may be JavaScript, whose types promise nothing. */
+async function checkup(part: string, look: () => ReturnType<NonNullable<AnyPlugin['checkup']>> | undefined): Promise<readonly Finding[]> {
+  try {
+    const findings: unknown = (await look()) ?? [];
+    if (Array.isArray(findings) && findings.every(isFinding)) return findings as Finding[];
+    throw new TypeError('checkup() must give a list of { part, state, text, fix }, the state one of good, note, warning and fault');
+  } catch (error) {
+    return [{ part, state: 'fault', text: `the plugin cannot look at its part: ${messageOf(error)}` }];
+  }
 }
 
 /** A gateway that serves with this config, if there is one. */

@@ -44,6 +44,27 @@ const examined = async (config: object | string, prepare: (folder: string) => vo
 const dialect = 'openai-chat';
 
 describe.concurrent('gateway doctor', () => {
+  it('says what plugins find, at once or later, and which of them cannot look', async ({ expect }) => {
+    const plugin = (name: string, checkup: string): string => `export default { name: 'log/${name}', summary: 'looks at its part', checkup() { ${checkup} }, apply() {} };`;
+    const plugins = {
+      soon: "return [{ part: 'soon', state: 'note', text: 'is well' }];",
+      later: "return Promise.resolve([{ part: 'later', state: 'note', text: 'is well' }]);",
+      throws: "throw new Error('no wish to look');",
+      silent: '',
+      odd: "return [{ part: 'odd', state: 'ok', text: 'is well' }];",
+    };
+    const { code, lines } = await examined({ plugins: Object.keys(plugins).map((name) => `./${name}.mjs`) }, (folder) => {
+      for (const [name, text] of Object.entries(plugins)) writeFileSync(join(folder, `${name}.mjs`), plugin(name, text));
+    });
+    expect(lines.filter((line) => /soon|later|throws|silent|odd/.test(line))).toEqual([
+      '· soon is well',
+      '· later is well',
+      '✗ log/throws the plugin cannot look at its part: no wish to look',
+      '✗ log/odd the plugin cannot look at its part: checkup() must give a list of { part, state, text, fix }, the state one of good, note, warning and fault',
+    ]);
+    expect(code).toBe(1);
+  });
+
   it('says which providers answer, and which keys they accept', async ({ expect }) => {
     const [good, open, odd, lost] = [await vendor(), await vendor({ isPublic: true }), await vendor({ status: 418 }), await vendor({ status: 404 })];
     const { code, lines, stderr } = await examined({
