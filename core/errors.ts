@@ -108,6 +108,8 @@ export interface ErrorKind {
 /** The `type` of an error whose plugin names none. */
 const typeOf = (status: number): string => (status === 429 ? 'rate_limit_error' : status === 403 ? 'permission_error' : status >= 500 ? 'server_error' : 'invalid_request_error');
 
+const isErrorStatus = (status: unknown): boolean => Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599;
+
 /**
  * Defines an error of a plugin. The plugin lists the result in its `errors` and throws it as
  * `new GatewayError(kind, message, facts)`. Throws an `Error` where the code is not lower_snake_case or is a code of the core, or
@@ -116,7 +118,7 @@ const typeOf = (status: number): string => (status === 429 ? 'rate_limit_error' 
 export function defineError({ type, ...kind }: Omit<ErrorKind, 'type'> & { readonly type?: string }): ErrorKind {
   if (!/^[a-z][a-z0-9_]{2,63}$/.test(kind.code)) throw new Error(`The error code "${kind.code}" must be lower_snake_case, 3 to 64 characters.`);
   if (Object.hasOwn(errorTable, kind.code)) throw new Error(`The error code "${kind.code}" is one of the gateway's own codes; choose another code.`);
-  if (!Number.isInteger(kind.status) || kind.status < 400 || kind.status > 599) throw new Error(`The status ${kind.status} of the error "${kind.code}" must be from 400 to 599.`);
+  if (!isErrorStatus(kind.status)) throw new Error(`The status ${kind.status} of the error "${kind.code}" must be from 400 to 599.`);
   return { ...kind, type: type ?? typeOf(kind.status) };
 }
 
@@ -125,6 +127,18 @@ const final = new Set(['budget_exceeded', 'upstream_auth_error', 'upstream_quota
 
 /** Whether the fault is one of the gateway's code or of a plugin's: the caller gets a short message, the operator's log gets the cause. */
 export const isBug = ({ code }: GatewayError): boolean => code === 'internal_error' || code === 'plugin_error';
+
+/** safety: a plugin may be JavaScript. Without a status of an error its refusal would be answered as a success, and have no record. */
+function kindOf(code: ErrorCode | ErrorKind): Omit<ErrorKind, 'type'> & { readonly type?: string } {
+  if (typeof code !== 'string') {
+    if (typeof code?.code !== 'string' || !isErrorStatus(code.status)) throw new TypeError('a GatewayError is made of a code of the gateway, or of what defineError({ code, status }) gave');
+    return code;
+  }
+  const row: Row | undefined = Object.hasOwn(errorTable, code) ? errorTable[code] : undefined;
+  if (row === undefined) throw new TypeError(`the gateway has no error code "${code}"; make one of your own by defineError({ code, status })`);
+  const [status, type, retryable] = row;
+  return { code, status, type, retryable: retryable !== undefined, isFinal: final.has(code) };
+}
 
 const brand = Symbol.for('model-gateway.error');
 
@@ -156,20 +170,12 @@ export class GatewayError extends Error {
   constructor(code: ErrorCode | ErrorKind, message: string, facts: ErrorFacts = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
     this.name = 'GatewayError';
-    if (typeof code === 'string') {
-      const [status, type, retryable] = errorTable[code] as Row;
-      this.code = code;
-      this.status = status;
-      this.type = type;
-      this.retryable = retryable !== undefined;
-      this.isFinal = final.has(code);
-    } else {
-      this.code = code.code;
-      this.status = code.status;
-      this.type = code.type;
-      this.retryable = code.retryable ?? false;
-      this.isFinal = code.isFinal ?? false;
-    }
+    const kind = kindOf(code);
+    this.code = kind.code;
+    this.status = kind.status;
+    this.type = kind.type ?? typeOf(kind.status);
+    this.retryable = kind.retryable ?? false;
+    this.isFinal = kind.isFinal ?? false;
     this.param = facts.param ?? null;
     this.retryAfterMs = facts.retryAfterMs ?? null;
     this.upstreamStatus = facts.upstreamStatus ?? null;

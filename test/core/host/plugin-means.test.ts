@@ -111,6 +111,26 @@ describe('an error of a plugin', () => {
     expect(gateway.records[0]?.error).toMatchObject({ code: 'shop_closed', plugin: 'test/means' });
   });
 
+  test.each<[unknown, string]>([
+    ['shop_closed', 'the gateway has no error code "shop_closed"'],
+    ['constructor', 'the gateway has no error code "constructor"'],
+    [{ code: 'shop_closed' }, 'a GatewayError is made of'],
+    [{ code: 'shop_closed', status: 200 }, 'a GatewayError is made of'],
+    [{ status: 423 }, 'a GatewayError is made of'],
+    [null, 'a GatewayError is made of'],
+  ])('that is made of %j is a plugin_error on record, and the process log says why', async (kind, words) => {
+    const { gateway } = await gatewayWith(pluginOf(({ hooks }) => hooks.normalise.tap(() => { throw new GatewayError(kind as never, 'The shop is closed.'); })));
+    const response = await gateway.chat({});
+    expect([response.status, await response.json()]).toEqual([500, { error: expect.objectContaining({ type: 'server_error', code: 'plugin_error' }) }]);
+    expect(gateway.records.map(({ status, error }) => [status, error?.code, error?.plugin])).toEqual([[500, 'plugin_error', 'test/means']]);
+    expect(gateway.lines.join('')).toContain(JSON.stringify(words).slice(1, -1));
+  });
+
+  test('that is no work of defineError has the type of its status', async () => {
+    const { gateway } = await gatewayWith(pluginOf(({ hooks }) => hooks.normalise.tap(() => { throw new GatewayError({ code: 'shop_closed', status: 403 } as never, 'The shop is closed.'); })));
+    expect(await (await gateway.chat({})).json()).toMatchObject({ error: { type: 'permission_error', code: 'shop_closed' } });
+  });
+
   test('has a code that nobody else has', async () => {
     const twin = { ...pluginOf(() => {}, { errors: [closed] }), name: 'test/twin' };
     const upstream = await startUpstream();
