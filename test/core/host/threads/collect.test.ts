@@ -27,3 +27,22 @@ test('stays for as long as the thread is busy', () => {
 test('does not keep the process', () => {
   expect(outputOf('clearInterval(keep); console.log("ends");')).toBe('ends');
 });
+
+test('is collected in several threads at one time, and none of them breaks', () => {
+  const thread = `
+    import { workerData as ready } from 'node:worker_threads';
+    import { collectAfterStart } from ${collect};
+    if (Atomics.add(ready, 0, 1) + 1 === ready[1]) Atomics.notify(ready, 0);
+    for (let seen = ready[0]; seen < ready[1]; seen = ready[0]) Atomics.wait(ready, 0, seen);
+    for (let at = 0; at < 40; at++) collectAfterStart();
+    setTimeout(() => {}, 4000);`;
+  const code = `
+    const { Worker } = await import('node:worker_threads');
+    const ready = new Int32Array(new SharedArrayBuffer(8));
+    ready[1] = 6;
+    const broken = [];
+    const threads = Array.from({ length: ready[1] }, () => new Worker(${JSON.stringify(thread)}, { eval: true, workerData: ready }).on('error', (error) => broken.push(error.message)));
+    await Promise.all(threads.map((one) => new Promise((resolve) => one.on('exit', resolve))));
+    say(broken[0] ?? 'all ended');`;
+  expect(outputOf(code)).toBe('all ended');
+});
