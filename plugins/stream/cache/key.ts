@@ -6,7 +6,9 @@ import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 /** Equal for requests of one caller that may have the same answer. Whether the answer is streamed is no part of it, nor is the door. */
 export function keyOf({ principal, request }: Normalised, candidates: readonly Candidate[]): string {
   // safety: the caller's key comes first, so no caller gets an answer that another one asked for
-  return hash('sha256', JSON.stringify([principal.key, modelsOf(candidates)]) + askedIn(request), 'base64url');
+  const text = JSON.stringify([principal.key, modelsOf(candidates)]) + askedIn(request);
+  // in UTF-8 all halves of a character, which a text that was cut may end with, are one and the same
+  return hash('sha256', text.isWellFormed() ? text : Buffer.from(text, 'utf16le'), 'base64url');
 }
 
 /** Fields that change the form of an answer, and not what the answer says. */

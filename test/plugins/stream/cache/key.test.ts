@@ -52,6 +52,11 @@ describe('the key of an answer', () => {
     for (const way of ways) expect(new Set(['messages', 'responses', undefined].map((form) => key({ ...request, ...way, form }))).size, JSON.stringify(way)).toBe(3);
   });
 
+  test('changes with a half of a character, as a text has it that was cut', () => {
+    const keys = ['\uD83D', '\uD83E', '\uFFFD'].map((end) => key({ messages: [{ role: 'user', content: `cut ${end}` }] }));
+    expect(new Set(keys).size).toBe(3);
+  });
+
   test('changes with where one text ends and the next begins', () => {
     const said = (role: string, content: string): object => ({ role, content });
     const ways = [
