@@ -156,10 +156,8 @@ function taken(bytes: Bytes, fault: (thrown: unknown) => GatewayError): Buffer |
 function decodeBody(text: string, { dialect, target }: { dialect: Dialect; target: Target }): readonly Chunk[] {
   let body: unknown;
   try {
-    body = parseAnswer(text);
+    body = jsonIn(text);
   } catch (cause) {
-    const alone = withoutDone(text);
-    if (alone !== null) return decodeBody(alone, { dialect, target });
     throw new GatewayError('upstream_invalid_response', 'The provider did not answer with valid JSON.', { cause });
   }
   return dialect.decodeBody(body, target);
@@ -167,10 +165,10 @@ function decodeBody(text: string, { dialect, target }: { dialect: Dialect; targe
 
 const done = 'data: [DONE]';
 
-/** wire: some servers end one JSON body as they end a stream (decolua/9router#3492, 2026-08). Null: this one does not end so. */
-function withoutDone(text: string): string | null {
+/** wire: some servers end one JSON body as they end a stream (decolua/9router#3492, 2026-08). No JSON ends so. */
+function jsonIn(text: string): unknown {
   const whole = text.trimEnd();
-  return whole.endsWith(done) ? whole.slice(0, -done.length) : null;
+  return parseAnswer(whole.endsWith(done) ? whole.slice(0, -done.length) : text);
 }
 
 /** How long the token counts of an answer that has ended as a failure are waited for. They come at once or never, and the caller waits for the error. */

@@ -36,3 +36,10 @@ it('one body may end as a stream does', async () => {
   expect(await contentOf(await chat({}))).toBe('whole');
   expect((await errorOf(await chat({}))).code).toBe('upstream_invalid_response');
 });
+
+it('a body that ends again and again as a stream does is no JSON', async () => {
+  const up = await provider(answers('data: [DONE]\n'.repeat(20_000)), answers(`{"half":${'data: [DONE]'.repeat(20_000)}`));
+  const { chat } = await gatewayOf(oneUpstream(up.url));
+  expect((await errorOf(await chat({}))).code).toBe('upstream_truncated');
+  expect((await errorOf(await chat({}))).code).toBe('upstream_invalid_response');
+});
