@@ -36,9 +36,7 @@ type Fixed = Pick<Server, 'host' | 'port' | 'workers'> & { readonly tls?: Server
 export interface Watch<Gateway extends Replaced = RunningGateway> {
   /** Reads the files once. A change is taken over when two looks in a row read the same. */
   look(): Promise<void>;
-  /** Two looks without a pause: takes over a change at once, for a caller who knows that the files are complete. */
-  reload(): Promise<void>;
-  /** The same at SIGHUP. A config that was refused is read again as it is: what it needed, such as a folder, may be there by now. */
+  /** Two looks without a pause, at SIGHUP: who sends it knows that the files are complete. A config that was refused is read again as it is: what it needed, such as a folder, may be there by now. */
   readNow(): Promise<void>;
   /** Takes the files for changed, as they are: the next looks read them. */
   again(): void;
@@ -93,7 +91,6 @@ export function watchConfig<Gateway extends Replaced = RunningGateway>({ logger,
   const timer = setInterval(() => void queued(), everyMs);
   return {
     look: queued,
-    reload: () => queued().then(queued),
     async readNow() {
       await busy;
       if (isRefused) known = '';

@@ -64,10 +64,11 @@ async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: 
   };
   await meanwhile(write);
   const watching = watchConfig({ logger: createLogger((line) => void lines.push(line)), files: [file], bound, rebuild, swap, everyMs: 1_000_000, readAt });
-  await watching.reload();
+  const reload = (): Promise<void> => watching.look().then(watching.look);
+  await reload();
   ends.push(async () => { watching.stop(); await current.close(); rmSync(folder, { recursive: true }); });
   const name = (): string | undefined => [...current.config.routing.models.keys()][0];
-  return { file, write, lines, closed, built, during, name, look: watching.look, reload: watching.reload, readNow: watching.readNow, stop: watching.stop, current: () => current };
+  return { file, write, lines, closed, built, during, name, look: watching.look, reload, readNow: watching.readNow, stop: watching.stop, current: () => current };
 }
 
 describe('a config that', () => {
