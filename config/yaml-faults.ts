@@ -40,7 +40,7 @@ export function brokenAliases(document: Document): readonly BrokenAlias[] {
     Alias(_, alias: Alias, ancestors) {
       const value = alias.resolve(document);
       if (value === undefined) add(alias, 'this alias has no anchor above it', 'write & and the same name before the value that it stands for, or put a text that begins with * in quotes');
-      else if (isMerged(ancestors) && !isMap(value)) add(alias, '<< takes the fields of a map, and this is the alias of something else', 'write the alias of a map');
+      else if (isMerged(ancestors) && !isMap(value) && !isSeq(value)) add(alias, '<< takes the fields of a map, and this is the alias of something else', 'write the alias of a map');
     },
   });
   return broken;
