@@ -9,7 +9,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { parseAnswer } from '../../../core/wire/json.ts';
 import { billed, invalidAnswer } from '../../../core/wire/upstream-error.ts';
-import { decodeAnswerError } from './error.ts';
+import { decodeAnswerError, isError } from './error.ts';
 import { habitsOf, type Vendor } from './habits.ts';
 import { createThinkTags, type Split, type ThinkTags } from './think-tags.ts';
 import { addToolCalls, completeToolCalls, newToolCalls, type ToolCalls } from './tool-calls.ts';
@@ -118,8 +118,6 @@ function parseEvent({ event, data }: WireEvent, target: Target): Fields {
   if (isError(value)) throw decodeAnswerError(value, target);
   return value;
 }
-
-const isError = (value: Fields): boolean => Boolean(value['error']) || value['object'] === 'error';
 
 function addEvent(answer: AnswerState, event: Fields): void {
   if (answer.id === '' && typeof event['id'] === 'string') answer.id = event['id'];

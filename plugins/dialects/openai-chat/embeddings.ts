@@ -1,15 +1,16 @@
 /** Embeddings in the form of OpenAI, which most vendors of chat completions have too. wire: OpenAI: Create embeddings. */
-import type { Embedder } from '../../../core/wire/dialect.ts';
+import type { Embedder, Target } from '../../../core/wire/dialect.ts';
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 import { countOf, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { decodeAnswerError, isError } from './error.ts';
 import { isClientSetting } from '../families/client-settings.ts';
 import { queryOf } from '../families/query.ts';
 import type { Vendor } from './habits.ts';
 
-export const embedderOf = (vendor: Vendor): Embedder => ({
+export const embedderOf = (vendor: Vendor, target: Target): Embedder => ({
   most: vendor.embeddings?.most ?? 2048,
-  encode(inputs, { ask: { dimensions }, user, rest }, target) {
+  encode(inputs, { ask: { dimensions }, user, rest }) {
     const adjustments = new Adjustments();
     const refused = [...(vendor.drops ?? []), ...(vendor.embeddings?.drops ?? [])];
     const body: Record<string, unknown> = { model: target.mapping.externalId, input: inputs.length === 1 ? inputs[0] : inputs };
@@ -22,6 +23,7 @@ export const embedderOf = (vendor: Vendor): Embedder => ({
   },
   decode({ body }) {
     if (!isFields(body)) throw noVectors();
+    if (isError(body)) throw decodeAnswerError(body, target);
     // wire: the order is not promised, each entry has the number of its input
     const entries = listOf(body['data']).map(fieldsOf).toSorted((a, b) => Number(a['index'] ?? 0) - Number(b['index'] ?? 0));
     const { prompt_tokens: tokens, total_tokens: all } = fieldsOf(body['usage']);

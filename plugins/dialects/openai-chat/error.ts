@@ -14,6 +14,9 @@ export function decodeError({ status, headers, body }: WireError, target: Target
   return upstreamError({ status, headers, body, complaint: readComplaint(body) }, target);
 }
 
+/** Whether an answer is an error, which some servers send with status 200. */
+export const isError = (value: Fields): boolean => Boolean(value['error']) || value['object'] === 'error';
+
 /** Decodes an error inside an answer that began with status 200. The status that it would have had comes from a number in its body, or else from its type and code. */
 export function decodeAnswerError(body: unknown, target: Target): GatewayError {
   const complaint = readComplaint(body);

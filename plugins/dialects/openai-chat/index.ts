@@ -19,7 +19,7 @@ const dialectOf = (vendor: Vendor): Dialect => ({
   takesBudget: ({ externalId, id }) => habitsNamed(vendor, externalId, id).budget !== null,
   decoder: (target) => createDecoder(vendor, target),
   decodeBody: (body, target) => decodeBody(vendor, body, target),
-  embedder: () => embedderOf(vendor),
+  embedder: (target) => embedderOf(vendor, target),
   decodeError,
 });
 

@@ -113,6 +113,13 @@ describe('POST /v1/embeddings', () => {
     expect(records[0]).toMatchObject({ outcome: 'failed', cost: '0.000003', usage: { promptTokens: 3 } });
   });
 
+  it('tells an error that a provider gives with status 200 in its words, and as what it is', async () => {
+    const { embed, records } = await scene('openai', answers({ error: { message: 'Slow down, please', code: 429 } }));
+    const response = await embed({ input: 'one' });
+    expect([response.status, (await errorOf(response)).code]).toEqual([429, 'upstream_rate_limited']);
+    expect(records[0]?.error?.message).toContain('Slow down, please');
+  });
+
   it('refuses dimensions for a model with one length, because another vector would spoil the index', async () => {
     const { embed } = await scene('cohere');
     expect(await errorOf(await embed({ input: 'x', dimensions: 256 }))).toMatchObject({ code: 'unsupported_value', param: 'dimensions' });
