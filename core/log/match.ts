@@ -14,7 +14,7 @@ export function selects({ from, to, conditions }: LogQuery, record: LoggedReques
   return (from === null || at >= from) && (to === null || at < to) && conditions.every((condition) => ofAttempt.includes(condition) || fits(condition, record)) && hasAttempt(record, ofAttempt);
 }
 
-/** One and the same attempt meets all of these conditions: "openai has timed out" is more than "openai was asked" and "somebody has timed out". */
+/** One and the same attempt meets all of these conditions: "this provider has timed out" is more than "this provider was asked" and "somebody has timed out". */
 export const isOfOneAttempt = ({ field, operator }: Condition): boolean => operator === 'in' && filteredField(field)?.filter.kind === 'any';
 
 /** An empty value asks for records without attempts. */

@@ -63,7 +63,7 @@ function Under({ by, value, sub, measure, others, most, params }) {
   const asked = apiParams(onlyFilter(params, { field: by, value: value ?? '', not: false }), { by: sub, limit: '10' });
   const { data, error } = useData(`/api/stats?${asked}`);
   if (data === null) return html`<tr class="under"><td colspan="15">${error?.message ?? 'Loading'}</td></tr>`;
-  return sorted(data.data, { measure }, '-measure').map((row) => html`<tr class="under" key=${row.value}><td>${row.value === '' ? empty : (nameOf(row.value))}</td><td class="num">${written(measure, row)}</td><${Bar} value=${measure.of(row)} most=${most} /><td /><td /><${Numbers} row=${row} others=${others} /></tr>`);
+  return sorted(data.data, { measure }, '-measure').map((row) => html`<tr class="under" key=${row.value}><td>${row.value === '' ? empty : nameOf(row.value)}</td><td class="num">${written(measure, row)}</td><${Bar} value=${measure.of(row)} most=${most} /><td /><td /><${Numbers} row=${row} others=${others} /></tr>`);
 }
 
 const Bar = ({ value, most }) => html`<td class="cell-bar"><i style=${`width:${most > 0 ? (100 * (value ?? 0)) / most : 0}%`} /></td>`;
