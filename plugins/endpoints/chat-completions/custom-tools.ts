@@ -16,14 +16,17 @@ export interface Uncustomised {
 
 const isCustom = (value: unknown): value is Fields => isFields(value) && value['type'] === 'custom' && isFields(value['custom']);
 
-/** The body with functions in place of custom tools, of the choice of one and of calls of them; the same body where it has none. */
+/** The body with functions in place of custom tools, of the choice of one and of calls of them. */
 export function withoutCustomTools(body: Fields): Uncustomised {
   const { tools, tool_choice: choice, messages } = body;
   const customs = listOf(tools).filter(isCustom);
+  const hasCalls = listOf(messages).some(hasCustomCall);
+  // cost: most requests have none of the three, and need no copy
+  if (customs.length === 0 && !isFields(choice) && !hasCalls) return { body, names: [], adjustments: [] };
   const changed: Record<string, unknown> = {};
   if (customs.length > 0) changed['tools'] = list('tools', tools).map((tool, at) => (isCustom(tool) ? functionOf(`tools[${at}]`, tool) : tool));
   if (isFields(choice)) changed['tool_choice'] = choiceOf(choice);
-  if (listOf(messages).some(hasCustomCall)) changed['messages'] = listOf(messages).map((message, at) => (hasCustomCall(message) ? callsOf(`messages[${at}]`, message) : message));
+  if (hasCalls) changed['messages'] = listOf(messages).map((message, at) => (hasCustomCall(message) ? callsOf(`messages[${at}]`, message) : message));
   const isHeld = customs.every((tool) => isFreeText(formatOf(tool)));
   return {
     body: { ...body, ...changed },
