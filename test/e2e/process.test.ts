@@ -341,11 +341,10 @@ describe.concurrent('the end', () => {
     const signalAt = performance.now();
     gateway.child.kill('SIGTERM');
     await expect.poll(() => probe('ready'), { interval: 10 }).toBe(503);
-    expect(performance.now() - signalAt).toBeLessThan(1000);
     const late = await ask(gateway.url, 'late');
     expect([late.status, late.headers.get('connection'), await probe('live')]).toEqual([200, 'close', 200]);
     expect(await late.text()).toContain('late');
-    await expect.poll(() => ask(gateway.url, 'later').then(({ status }) => status, () => 'closed'), { timeout: 5000, interval: 20 }).toBe('closed');
+    await expect.poll(() => ask(gateway.url, 'later').then(({ status }) => status, () => 'closed'), { interval: 20 }).toBe('closed');
     expect(performance.now() - signalAt).toBeGreaterThan(1400);
     expect(await stream.text()).toContain('[DONE]');
     expect(await gateway.stop()).toBe(0);

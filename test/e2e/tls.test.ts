@@ -50,12 +50,12 @@ describe.each([['one process', {}], ['workers', { workers: 2 }]])('with %s', (_,
     await new Promise((resolve) => connectPlain(gateway.port, '127.0.0.1').on('error', () => {}).once('close', resolve).end('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n'));
     const second = renew();
     gateway.child.kill('SIGHUP');
-    await expect.poll(() => shown(gateway.port), { timeout: 10_000 }).toBe(second);
+    await expect.poll(() => shown(gateway.port)).toBe(second);
 
     // the key alone goes with no certificate; the last good pair serves on
     writeFileSync(join(folder, 'key.pem'), 'nothing');
     gateway.child.kill('SIGHUP');
-    await expect.poll(() => gateway.output().stderr, { timeout: 10_000 }).toMatch(/the last good one serves on.*is no certificate in PEM that goes with server\.tls\.key/);
+    await expect.poll(() => gateway.output().stderr).toMatch(/the last good one serves on.*is no certificate in PEM that goes with server\.tls\.key/);
     expect(await shown(gateway.port)).toBe(second);
 
     gateway.child.kill('SIGTERM');

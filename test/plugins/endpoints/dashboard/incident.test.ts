@@ -240,7 +240,7 @@ describe('beside the list', () => {
     expect(new Set(await cells('Door'))).toEqual(new Set(['responses']));
     await page.getByRole('button', { name: 'Columns' }).click();
     await page.getByRole('button', { name: 'The usual columns' }).click();
-    await page.getByRole('columnheader', { name: 'Prompt' }).waitFor({ state: 'detached', timeout: 5000 });
+    await page.getByRole('columnheader', { name: 'Prompt' }).waitFor({ state: 'detached' });
   });
 });
 
@@ -417,7 +417,7 @@ test('a page that stays open asks for what has changed, and shows all of it', as
   expect(part).toMatchObject({ status: 200, after: true });
   expect(part.length).toBeLessThan(whole / 2);
   expect(await watched.locator('.attempts li').first().locator('.strip-ok').count()).toBeGreaterThanOrEqual(columns - 1);
-  await expect.poll(async () => (await next()).status, { timeout: 8000, interval: 50 }).toBe(304);
+  await expect.poll(async () => (await next()).status, { interval: 50 }).toBe(304);
   await watched.close();
 });
 

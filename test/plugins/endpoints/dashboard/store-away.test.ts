@@ -56,7 +56,7 @@ beforeAll(async () => {
 /** With a clock of its own. */
 async function newPage(): Promise<Page> {
   const made = await browser.newPage();
-  made.setDefaultTimeout(9000);
+  made.setDefaultTimeout(30_000);
   await made.clock.install();
   return made;
 }
