@@ -1,10 +1,11 @@
 /** The commands of this plugin, about the store of the log. */
-import { Exit, messageOf } from '../../../core/exit.ts';
+import { Exit } from '../../../core/exit.ts';
 import type { Finding } from '../../../core/host/plugin.ts';
 import type { Command, CommandRun, Output } from '../../../core/host/command.ts';
 import { printable } from '../../../core/table.ts';
 import type { Database } from './store/database.ts';
 import type { MigrationState } from './store/migrations.ts';
+import { reasonOf } from './store/store.ts';
 import type { StoreSettings } from './store/store.ts';
 
 /** The options of the plugin that name the store. */
@@ -47,7 +48,7 @@ async function withStore({ config, options }: CommandRun<StoreOptions>, work: (s
     await work(settingsOf(config.server.dataDir, options));
   } catch (cause) {
     if (cause instanceof Exit) throw cause;
-    throw new Exit(4, `The log store cannot be used: ${messageOf(cause)}`, { cause });
+    throw new Exit(4, `The log store cannot be used: ${reasonOf(cause)}`, { cause });
   }
 }
 
@@ -63,7 +64,7 @@ export async function checkStore(dataDir: string, options: StoreOptions): Promis
     if (applied === migrations.length) return { part, state: 'good', text: `${database.place}: up to date` };
     return { part, state: 'note', text: `${database.place}: ${applied === 0 ? 'empty, the first start prepares it' : 'the next start brings it into the form of this version'}` };
   } catch (error) {
-    return { part, state: 'fault', text: `${database.place} cannot be used: ${error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error)}`, fix: options.store === 'postgres' ? 'start the database, or mend url of log/journal' : 'give the file to the user of the gateway' };
+    return { part, state: 'fault', text: `${database.place} cannot be used: ${reasonOf(error)}`, fix: options.store === 'postgres' ? 'start the database, or mend url of log/journal' : 'give the file to the user of the gateway' };
   }
 }
 

@@ -24,6 +24,7 @@ import { OtherJournals } from './other-journals.ts';
 import { createLogReader } from './reader.ts';
 import { createInstance, removeInstance, rootOf } from './write/segments.ts';
 import type { Instance } from './write/segments.ts';
+import { isAddress } from './store/postgres-address.ts';
 import { JournalWriter, nothingLost } from './write/writer.ts';
 
 const schema = {
@@ -52,6 +53,7 @@ export default definePlugin<Options>({
   keepsLog: true,
   apply({ hooks, log, logger, config, state, peers }, { store, url = null, bodies, retention_days: retentionDays, durability, max_bytes: maxBytes }) {
     if (store === 'postgres' && url === null) throw new Error('`store: postgres` needs `url`, for example url: ${DATABASE_URL}');
+    if (store === 'postgres' && !isAddress(url ?? '')) throw new Error('`url` is no address of PostgreSQL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, with % codes for / # ? % in the password, such as %2F for /');
     const { dataDir } = config.server;
     const root = rootOf(dataDir);
     const isDurable = durability !== 'os';

@@ -14,7 +14,7 @@ import { lookAtEmptyEveryMs, lookEveryMs, Pace } from './pace.ts';
 import { readCalls } from './rpc.ts';
 import type { CallResult, Ask, Call, OwnCalls, Told, WorkerSettings, WorkerState } from './rpc.ts';
 import { createStore } from '../store/open.ts';
-import { faultOf } from '../store/store.ts';
+import { faultOf, reasonOf } from '../store/store.ts';
 import { MigrationError } from '../store/migrations.ts';
 import type { Store, StoreFault } from '../store/store.ts';
 
@@ -112,7 +112,7 @@ let failures = 0;
 
 function failed(error: unknown): number {
   fault = faultOf(error);
-  if (failures === 0) tell({ type: 'log', level: 'warn', message: 'the log store does not take records; they wait in the journal', facts: { fault, reason: messageOf(error) } });
+  if (failures === 0) tell({ type: 'log', level: 'warn', message: 'the log store does not take records; they wait in the journal', facts: { fault, reason: reasonOf(error) } });
   const longest = Math.min(backoffMs.most, backoffMs.first * 2 ** Math.min(failures++, 10));
   return longest * (0.5 + Math.random() / 2);
 }

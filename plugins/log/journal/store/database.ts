@@ -5,6 +5,7 @@ import type { MigrationState } from './migrations.ts';
 import { stateOf } from './migrations.ts';
 import { sqliteMigrations } from './sqlite-migrations.ts';
 import { createStore } from './open.ts';
+import { verified } from './postgres-address.ts';
 import type { StoreSettings } from './store.ts';
 import { sqliteFile } from './sqlite.ts';
 
@@ -55,7 +56,7 @@ async function ofFile(file: string): Promise<readonly MigrationState[]> {
 
 async function ofServer(url: string): Promise<readonly MigrationState[]> {
   const [{ Client }, { postgresMigrations }] = await Promise.all([import('pg'), import('./postgres-migrations.ts')]);
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: connectMs, query_timeout: connectMs });
+  const client = new Client({ connectionString: verified(url), connectionTimeoutMillis: connectMs, query_timeout: connectMs });
   // safety: without a listener an error of the connection ends the process
   client.on('error', () => {});
   await client.connect();

@@ -2,6 +2,7 @@
 import { Client, Pool, types } from 'pg';
 import type { ClientConfig, PoolClient, PoolConfig } from 'pg';
 import { migrate } from './migrations.ts';
+import { verified } from './postgres-address.ts';
 import { postgresMigrations } from './postgres-migrations.ts';
 import { createWeek, dropOld, listPartitions, weekOf } from './partitions.ts';
 import type { FieldKind } from '../../../../core/log/fields.ts';
@@ -69,7 +70,7 @@ const isOfServer = (error: unknown): boolean => /^(?:08|53|55|57|58|40|25|28|3D)
 const statementMs = 5000;
 
 const settingsOf = (url: string | null): ClientConfig => ({
-  connectionString: url ?? '',
+  connectionString: verified(url ?? ''),
   application_name: 'model-gateway',
   connectionTimeoutMillis: 1000,
   query_timeout: statementMs + 500,

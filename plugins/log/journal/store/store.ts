@@ -1,6 +1,7 @@
 /** What a store is. There are two, SQLite and PostgreSQL, and one contract suite runs on both. Only the worker uses them. */
 import type { Fault, ListOptions, LogFacets, LoggedDetail, LoggedWhole, LogPage, LogQuery, Series, SeriesOptions, StatsOptions, StatsRow } from '../../../../core/log/store.ts';
 import type { Row } from '../sql/rows.ts';
+import { messageOf } from '../../../../core/exit.ts';
 import type { KeyStore } from './keys.ts';
 
 /** Where records are kept. */
@@ -59,6 +60,17 @@ export function faultOf(error: unknown): StoreFault {
   if (typeof code === 'string' && code.startsWith('28')) return 'auth_failed';
   if (code === '57014' || code === 'ETIMEDOUT' || /time(?:d )?out/i.test(String(message))) return 'timeout';
   return 'refused';
+}
+
+/** OpenSSL's words for a certificate that leads to no authority that this machine trusts. */
+const untrusted = new Set(['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE']);
+
+/** What the process log and `gateway doctor` say of an error of the store. Where each address of a host refused, the error has a code and no message. */
+export function reasonOf(error: unknown): string {
+  const code = String((error as { code?: unknown }).code);
+  const message = messageOf(error) || code;
+  if (!untrusted.has(code)) return message;
+  return `${message.split(';', 1).join('')}: write sslrootcert=FILE into the url, the certificate of the authority that signed it; sslmode=no-verify takes any certificate`;
 }
 
 const day = 86_400_000;

@@ -306,6 +306,10 @@ describe('log/journal', () => {
 
   test('refuses PostgreSQL without an address, and a data directory that cannot be', async () => {
     await expect(begin({ store: 'postgres' })).rejects.toThrow(/needs `url`/);
+    const secret = 'p@ss:w/rd#1';
+    const refusal = await begin({ store: 'postgres', url: `postgres://user:${secret}@127.0.0.1/logs` }).then(() => '', String);
+    expect(refusal).toMatch(/`url` is no address of PostgreSQL: write postgres:.*%2F for \//);
+    expect(refusal).not.toContain(secret);
     writeFileSync(join(place.path, 'file'), '');
     await expect(begin({}, { server: { data_dir: join(place.path, 'file') } })).rejects.toMatchObject({ exitCode: 4, message: expect.stringContaining('data_dir') });
   });

@@ -1,0 +1,66 @@
+/** How operators write the address of a PostgreSQL, and what its TLS asks. */
+import { createServer } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { checkStore } from '../../../../../plugins/log/journal/commands.ts';
+import { isAddress, verified } from '../../../../../plugins/log/journal/store/postgres-address.ts';
+import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
+import { reasonOf } from '../../../../../plugins/log/journal/store/store.ts';
+import { certificate } from '../../../../_kit/certificate.ts';
+
+test.each([
+  'postgres://user:password@db.example:5432/logs', 'postgresql://user@db.example/logs?sslmode=require', 'postgres://user:p%40ss%3Aw%2Frd%231@[::1]:5432/logs',
+  'postgres://user:password@/logs?host=/var/run/postgresql', 'postgres://%2Fvar%2Frun%2Fpostgresql/logs', 'socket:/var/run/postgresql?db=logs', '/var/run/postgresql logs', 'postgres:///logs', 'postgres://user:p@ss:word@db.example/logs',
+])('%s is an address', (url) => expect(isAddress(url)).toBe(true));
+
+test.each([
+  ['a slash in the password', 'postgres://user:pass/word@db.example/logs'], ['a number sign in the password', 'postgres://user:pass#word@db.example/logs'],
+  ['a per cent sign in the password', 'postgres://user:100%sure@db.example/logs'],
+  ['another scheme', 'mysql://user@db.example/logs'], ['no scheme', 'db.example:5432/logs'], ['nothing', ' '],
+])('%s makes it none', (_, url) => expect(isAddress(url)).toBe(false));
+
+describe('sslmode', () => {
+  test.each([
+    ['?sslmode=require', '?sslmode=verify-full'], ['?sslmode=prefer&connect_timeout=5', '?sslmode=verify-full&connect_timeout=5'], ['?connect_timeout=5&sslmode=verify-ca', '?connect_timeout=5&sslmode=verify-full'],
+    ['?sslmode=no-verify', '?sslmode=no-verify'], ['?sslmode=disable', '?sslmode=disable'], ['?sslmode=require&uselibpqcompat=true', '?sslmode=require&uselibpqcompat=true'], ['', ''],
+  ])('%s is said to the driver as %s', (own, told) => expect(verified(`postgres://db.example/logs${own}`)).toBe(`postgres://db.example/logs${told}`));
+});
+
+describe('a certificate that no authority has signed', () => {
+  let server: Server;
+  beforeAll(async () => {
+    const { key, cert } = certificate('DNS:localhost,IP:127.0.0.1');
+    // wire: the client's first message asks for TLS, and S says yes
+    server = createServer((socket) => void socket.on('error', () => {}).once('data', () => {
+      socket.write('S');
+      new TLSSocket(socket, { isServer: true, key, cert }).on('error', () => {});
+    }));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  });
+  afterAll(() => void server.close());
+
+  const told = 'self-signed certificate: write sslrootcert=FILE into the url, the certificate of the authority that signed it; sslmode=no-verify takes any certificate';
+  const url = (): string => `postgres://127.0.0.1:${(server.address() as AddressInfo).port}/logs?sslmode=require`;
+
+  test('is told with what the operator can do, in the words of this gateway alone', async () => {
+    const warnings: string[] = [];
+    const listen = (warning: Error): void => void warnings.push(warning.message);
+    process.on('warning', listen);
+    const store = await createStore({ store: 'postgres', url: url(), dataDir: '', retentionDays: 0, isDurable: false });
+    expect(await store.open().then(() => 'opened', reasonOf)).toBe(told);
+    await store.close();
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', listen);
+    expect(warnings).toEqual([]);
+  });
+
+  test('is told so by gateway doctor', async () => {
+    const { state, text } = await checkStore('', { store: 'postgres', url: url(), retention_days: 0 });
+    expect([state, text]).toEqual(['fault', expect.stringContaining(told)]);
+  });
+});
+
+test('a server that refuses at each address of its host is told by its code', () => {
+  expect(reasonOf(Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }))).toBe('ECONNREFUSED');
+});
