@@ -1,4 +1,5 @@
-/** The address of a PostgreSQL, as operators write it. */
+/** The address of a PostgreSQL, as operators write it, and what a connection to it asks. It loads no driver. */
+import type { ClientConfig } from 'pg';
 
 const schemes = /^(?:postgres(?:ql)?|socket):/;
 
@@ -24,3 +25,23 @@ const checking = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/;
  * `no-verify`, and where the address calls that by another name it writes nine lines of warning at each start.
  */
 export const verified = (url: string): string => (url.includes('uselibpqcompat=') ? url : url.replace(checking, '$1verify-full'));
+
+export const statementMs = 5000;
+
+/** What the driver is told, with the limits of time that hold for each connection. */
+export const connectionOf = (url: string): ClientConfig => ({
+  connectionString: verified(url),
+  application_name: 'model-gateway',
+  connectionTimeoutMillis: 1000,
+  query_timeout: statementMs + 500,
+  statement_timeout: statementMs,
+  lock_timeout: 2000,
+  idle_in_transaction_session_timeout: statementMs,
+  keepAlive: true,
+});
+
+/** Leaves out what the server is asked to bound; 0 is not sent. `query_timeout` is the gateway's own and stays. */
+export const unlimited = { statement_timeout: 0, lock_timeout: 0, idle_in_transaction_session_timeout: 0 } satisfies Partial<ClientConfig>;
+
+/** Whether a pooler before the server refused those limits. wire: PgBouncer, by its ignore_startup_parameters, whose default is none: https://www.pgbouncer.org/config.html */
+export const refusesLimits = (error: unknown): boolean => /unsupported startup parameter/.test(String((error as { message?: unknown }).message));

@@ -2,7 +2,7 @@
 import { Client, Pool, types } from 'pg';
 import type { ClientConfig, PoolClient, PoolConfig } from 'pg';
 import { migrate } from './migrations.ts';
-import { verified } from './postgres-address.ts';
+import { connectionOf, refusesLimits, statementMs, unlimited } from './postgres-address.ts';
 import { postgresMigrations } from './postgres-migrations.ts';
 import { createWeek, dropOld, listPartitions, weekOf } from './partitions.ts';
 import type { FieldKind } from '../../../../core/log/fields.ts';
@@ -67,19 +67,7 @@ const ofRows = new Set(['22', '23', '54']);
 const stateOf = (error: unknown): string => (error as { code?: string }).code ?? '';
 const isOfServer = (error: unknown): boolean => /^(?:08|53|55|57|58|40|25|28|3D)/.test(stateOf(error)) || !/^[0-9A-Z]{5}$/.test(stateOf(error));
 
-const statementMs = 5000;
-
-const settingsOf = (url: string | null): ClientConfig => ({
-  connectionString: verified(url ?? ''),
-  application_name: 'model-gateway',
-  connectionTimeoutMillis: 1000,
-  query_timeout: statementMs + 500,
-  statement_timeout: statementMs,
-  lock_timeout: 2000,
-  idle_in_transaction_session_timeout: statementMs,
-  keepAlive: true,
-  types: { getTypeParser: types.getTypeParser },
-});
+const settingsOf = (url: string | null): ClientConfig => ({ ...connectionOf(url ?? ''), types: { getTypeParser: types.getTypeParser } });
 
 function createPool(url: string | null, more: PoolConfig): Pool {
   const pool = new Pool({ ...settingsOf(url), ...more });
@@ -107,7 +95,15 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
     batch,
     ...createReader(engine),
     keyStore: keyStoreOf(writing),
-    open: () => migrateAt(url),
+    async open() {
+      try {
+        await migrateAt(url);
+      } catch (error) {
+        if (!refusesLimits(error)) throw error;
+        for (const pool of [writing, reading]) Object.assign(pool.options, unlimited);
+        await migrateAt(url, unlimited);
+      }
+    },
     async insert(rows) {
       try {
         await insertInto(writing, rows, weeks);
@@ -247,7 +243,7 @@ async function oneByOne(pool: Pool, statements: readonly string[]): Promise<void
  */
 async function unroll(pool: Pool, periods: readonly Period[]): Promise<void> {
   const values = [periods.map(({ start }) => start), periods.map(({ span }) => span)];
-  for (const name of ['unclaim', 'unroll']) await pool.query({ name, text: 'delete from gateway_rollup where starts_at = any($1) and (starts_at, span_ms) in (select * from unnest($1::bigint[], $2::bigint[]))', values });
+  for (let time = 0; time < 2; time++) await pool.query('delete from gateway_rollup where starts_at = any($1) and (starts_at, span_ms) in (select * from unnest($1::bigint[], $2::bigint[]))', values);
 }
 
 async function dropWeek(pool: Pool, before: number): Promise<boolean> {
@@ -261,8 +257,8 @@ async function dropWeek(pool: Pool, before: number): Promise<boolean> {
 const migrationMs = 600_000;
 
 /** On a connection of its own without a time limit for statements: an index on years of records takes long. */
-async function migrateAt(url: string | null): Promise<void> {
-  const client = new Client({ ...settingsOf(url), statement_timeout: 0, query_timeout: migrationMs, idle_in_transaction_session_timeout: 0 });
+async function migrateAt(url: string | null, limits: Partial<ClientConfig> = { statement_timeout: 0, idle_in_transaction_session_timeout: 0 }): Promise<void> {
+  const client = new Client({ ...settingsOf(url), ...limits, query_timeout: migrationMs });
   client.on('error', ignore);
   try {
     await client.connect();

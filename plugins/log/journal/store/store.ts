@@ -58,7 +58,7 @@ export type StoreFault = 'timeout' | 'refused' | 'auth_failed';
 export function faultOf(error: unknown): StoreFault {
   const { code, message } = error as { code?: unknown; message?: unknown };
   if (typeof code === 'string' && code.startsWith('28')) return 'auth_failed';
-  if (code === '57014' || code === 'ETIMEDOUT' || /time(?:d )?out/i.test(String(message))) return 'timeout';
+  if (code === '57014' || code === 'ETIMEDOUT' || /\btime(?:d )?out\b/i.test(String(message))) return 'timeout';
   return 'refused';
 }
 

@@ -1,4 +1,6 @@
 /** A store in PostgreSQL while others read and write the same database: a second client stops each of them at the place where it matters. */
+import { connect, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
@@ -108,4 +110,34 @@ test('gateway logs prune counts what it deleted, and not what came meanwhile', a
   await client.query('commit');
   await Promise.all([pruned, inserted]);
   expect(JSON.parse(said)).toMatchObject({ deleted: 10 });
+});
+
+/** An error as PgBouncer sends it. wire: `E`, the length, and fields that end with a zero, of severity, code and message. */
+function errorOf(message: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C08P01\0M${message}\0\0`);
+  const head = Buffer.from('E\0\0\0\0');
+  head.writeUInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}
+
+/** Stands before a server and takes no limits of time, as PgBouncer does. Gives its address. */
+async function poolerOf(url: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const pooler = createServer((client) => void client.on('error', () => {}).once('data', (startup) => {
+    const [refused] = /[a-z_]+_timeout/.exec(startup.toString('latin1')) ?? [];
+    if (refused !== undefined) return client.end(errorOf(`unsupported startup parameter: ${refused}`));
+    const upstream = connect(Number(port), hostname).on('error', () => client.destroy());
+    upstream.write(startup);
+    client.pipe(upstream).pipe(client);
+  }));
+  await new Promise<void>((resolve) => pooler.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void pooler.close());
+  return Object.assign(new URL(url), { host: `127.0.0.1:${(pooler.address() as AddressInfo).port}` }).href;
+}
+
+test('a pooler that refuses limits of time gets connections without them', async () => {
+  const url = await poolerOf(server.database());
+  const store = await opened(url);
+  await store.insert([rowFor({ number: 1 })]);
+  expect(await store.get(idAt(begin, 1))).not.toBeNull();
 });
