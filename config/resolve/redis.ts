@@ -12,6 +12,6 @@ export function resolveRedis(main: Reading, findings: Findings): Redis | null {
   const url = block.url.trim();
   const isAddress = /^rediss?:$/.test(URL.parse(url)?.protocol ?? '');
   // safety: the message does not quote the address
-  if (!isAddress) findings.error({ source: main.source, path: ['redis', 'url'] }, 'is no address of a Redis', 'for example redis://127.0.0.1:6379');
+  if (!isAddress) findings.error({ source: main.source, path: ['redis', 'url'] }, 'is no address of a Redis', 'for example redis://127.0.0.1:6379; in a password write % codes for / # ? %, such as %23 for #');
   return { url: new Secret(url), whenAway: block.when_away };
 }

@@ -1,6 +1,7 @@
 /**
  * The Redis of the process. Every feature that shares something between gateways uses this one client, and it never holds up a request for long:
- * each command has a short time limit, and a Redis that failed three times in a row is left alone until it answers a ping again.
+ * each command has a short time limit, and a Redis that failed three times in a row is left alone until it answers a ping again. A Redis that
+ * refuses a command, because it has no memory left or the user may not run it, has answered: it is asked on, and the operator is told.
  */
 import { createHash } from 'node:crypto';
 import type { Redis as Client } from 'ioredis';
@@ -26,6 +27,8 @@ export interface SharedRedis {
 const limitMs = { text: 50, script: 300, ping: 300, open: 1000 };
 
 const mostFailures = 3;
+/** How long Redis is said to refuse commands after it refused one. */
+const usualRefusedForMs = 30_000;
 const restMs = { min: 500, max: 5000 };
 
 /** One word or two, for everybody who asks. */
@@ -38,6 +41,9 @@ export class RedisClient implements SharedRedis {
   #opening: Promise<void> | null = null;
   #failures = 0;
   #isDown = false;
+  /** The last command that Redis refused, and until when it is of interest (`performance.now()`). */
+  #refusal: { readonly error: Error; readonly until: number } | null = null;
+  readonly #refusedForMs: number;
   #isClosed = false;
   /** What `GET /` says while there is no connection: why the last try to make one failed, or `timeout` where nothing has come back yet. */
   #reason: Reason = 'timeout';
@@ -47,9 +53,10 @@ export class RedisClient implements SharedRedis {
   /** Scripts that were sent on this connection. A script that Redis does not know would be run after those that were sent later. */
   readonly #sent = new Set<string>();
 
-  constructor(url: Secret, logger: Logger) {
+  constructor(url: Secret, logger: Logger, refusedForMs = usualRefusedForMs) {
     this.#url = url;
     this.#logger = logger;
+    this.#refusedForMs = refusedForMs;
   }
 
   /** Loads the library and connects. It waits for the connection for a second at most, and does not fail where there is none. */
@@ -130,7 +137,8 @@ export class RedisClient implements SharedRedis {
     if (client.status !== 'ready') return { connected: false, error: this.#reason };
     try {
       await orLate(client.ping(), limitMs.ping);
-      return { connected: true };
+      const refusal = this.#refusal;
+      return refusal !== null && performance.now() < refusal.until ? { connected: false, error: reasonOf(refusal.error) } : { connected: true };
     } catch (error) {
       return { connected: false, error: error === late ? 'timeout' : reasonOf(error as Error) };
     }
@@ -156,14 +164,25 @@ export class RedisClient implements SharedRedis {
       this.#answered();
       return value;
     } catch (error) {
-      this.#failed(error as Error);
+      // wire: ioredis gives this name to what Redis answers with a minus sign
+      if ((error as Error).name === 'ReplyError') this.#refused(error as Error);
+      else this.#failed(error as Error);
       throw error;
     }
+  }
+
+  #refused(error: Error): void {
+    if (this.#refusal === null) this.#logger.warn('Redis refuses commands; what they would share is not shared with other gateways', { error });
+    this.#refusal = { error, until: performance.now() + this.#refusedForMs };
   }
 
   #answered(): void {
     if (this.#isDown) this.#logger.info('Redis answers again');
     this.#isDown = false;
+    if (this.#refusal !== null && performance.now() >= this.#refusal.until) {
+      this.#refusal = null;
+      this.#logger.info('Redis refuses commands no more');
+    }
     this.#failures = 0;
     this.#restMs = restMs.min;
     clearTimeout(this.#timer);

@@ -13,19 +13,23 @@ import { oneUpstream, testGateway } from '../../_kit/gateway.ts';
 interface Scene {
   readonly client: RedisClient;
   readonly proxy: Awaited<ReturnType<typeof proxyTo>>;
+  /** Another client of the same Redis. */
+  readonly admin: Redis;
   readonly messages: () => string[];
 }
 
-async function scene(): Promise<Scene> {
+async function scene(refusedForMs?: number): Promise<Scene> {
   const redis = await startRedis();
   onTestFinished(() => redis.stop());
   const proxy = await proxyTo(redis.url);
   onTestFinished(() => proxy.close());
   const lines: string[] = [];
-  const client = new RedisClient(new Secret(proxy.url), createLogger((line) => void lines.push(line)));
+  const client = new RedisClient(new Secret(proxy.url), createLogger((line) => void lines.push(line)), refusedForMs);
   onTestFinished(() => client[Symbol.dispose]());
   await client.open();
-  return { client, proxy, messages: () => lines.map((line) => (JSON.parse(line) as { msg: string }).msg) };
+  const admin = new Redis(redis.url);
+  onTestFinished(() => admin.disconnect());
+  return { client, proxy, admin, messages: () => lines.map((line) => (JSON.parse(line) as { msg: string }).msg) };
 }
 
 /** Asks until Redis answers in time: on a busy machine the 50 ms of a text, or the 300 ms of a script, may be over before. */
@@ -66,6 +70,21 @@ test('leaves a Redis alone that did not answer three times in a row, until it is
   await expect.poll(() => client.isAway).toBe(false);
   expect(await inTime(() => client.get('one'))).toBeNull();
   expect(messages()).toEqual(['Redis does not answer; until it does, nothing is shared with other gateways', 'Redis answers again']);
+});
+
+test('says that Redis refuses commands, as one without memory does, while it answers others', async () => {
+  const { client, admin, messages } = await scene(100);
+  await admin.config('SET', 'maxmemory', '1');
+  await expect.poll(() => outcome(client.set('one', 'text', 60))).toContain('OOM command not allowed');
+  expect(await inTime(() => client.get('one'))).toBeNull();
+  expect(client.isAway).toBe(false);
+  expect(await client.health()).toEqual({ connected: false, error: 'refused' });
+  for (let at = 0; at < 4; at++) await outcome(client.set('one', 'text', 60));
+
+  await admin.config('SET', 'maxmemory', '0');
+  await expect.poll(async () => (await outcome(client.set('one', 'text', 60)), messages())).toEqual(['Redis refuses commands; what they would share is not shared with other gateways', 'Redis refuses commands no more']);
+  expect(await inTime(() => client.get('one'))).toBe('text');
+  await expect.poll(() => client.health()).toEqual({ connected: true });
 });
 
 test('rejects at once while Redis is away, and a late answer does no harm', async () => {
