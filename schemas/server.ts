@@ -16,7 +16,7 @@ const limitsSchema = {
     connection_requests: { type: 'integer', minimum: 1, default: 8, description: 'Requests of one connection that run at one time, where a client sends them without waiting for the replies. The others wait.' },
     json_depth: { type: 'integer', minimum: 1, default: 64, description: 'Deepest nesting of a JSON body, in levels.' },
     headers: { type: 'integer', minimum: 1024, default: 16384, description: 'Largest size of all request headers together, in bytes. Larger headers are answered with 431.' },
-    header_time_ms: { type: 'integer', minimum: 1, maximum: longestMs, default: 10000, description: 'Time that a client has to send its headers, in milliseconds.' },
+    header_time_ms: { type: 'integer', minimum: 1, maximum: longestMs, default: 10000, description: 'Time that a client has to send its headers, in milliseconds; with `tls`, for the handshake too.' },
     request_time_ms: { type: 'integer', minimum: 1, maximum: longestMs, default: 30000, description: 'Time that a client has to send its whole request, in milliseconds.' },
     upstream_event: { type: 'integer', minimum: 1024, default: 1048576, description: 'Largest single event of a provider\'s stream, in bytes.' },
     upstream_body: { type: 'integer', minimum: 1024, default: 33554432, description: 'Largest answer of a provider: a plain answer in bytes, a stream in characters of its content.' },

@@ -52,7 +52,9 @@ const isForListhen = ({ port, inherited = null, tls = null }: Place): boolean =>
 /** What Node's TLS takes. */
 export const contextOf = ({ cert, key }: Tls): { cert: string; key: string } => ({ cert, key: key.reveal() });
 
-const serverOf = (settings: ServerOptions, tls: Tls | null): Server => (tls === null ? createServer(settings) : createTlsServer({ ...settings, ...contextOf(tls) }));
+/** The handshake of TLS has the time of a head. safety: Node gives it two minutes, and looks for slow clients only behind it. */
+const serverOf = (settings: ServerOptions, tls: Tls | null): Server =>
+  tls === null ? createServer(settings) : createTlsServer({ ...settings, ...contextOf(tls), handshakeTimeout: settings.headersTimeout });
 
 // cost: loading it takes 40 ms of CPU and 9 MB, which workers and most commands are spared
 const loadListhen = async () => await import('listhen');

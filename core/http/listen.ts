@@ -23,7 +23,7 @@ export interface Listening {
   readonly url: string;
   /** The address that is bound, as an IP address; empty as well. */
   readonly address: string;
-  /** Puts changed limits and a renewed certificate into force. The size of the headers counts for new connections only. */
+  /** Puts changed limits and a renewed certificate into force. The size of the headers counts for new connections only, the time of a handshake from the next start. */
   adopt(settings: Adopted): void;
   /** From now on each reply closes its connection, so that clients and load balancers connect anew, perhaps elsewhere. The port stays open. */
   leave(): void;

@@ -1,0 +1,31 @@
+/** The port of a gateway that serves HTTPS by itself: clients that do not get through the handshake. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, expect, it } from 'vitest';
+import { listen } from '../../../core/http/listen.ts';
+import { Secret } from '../../../core/secret.ts';
+import { certificate } from '../../_kit/certificate.ts';
+import { oneUpstream } from '../../_kit/gateway.ts';
+import { gatewayOf } from '../scene.ts';
+
+const ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end();
+});
+
+/** The port number. */
+async function opened(limits: object = {}): Promise<number> {
+  const { gateway } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1', { server: { limits } }));
+  const { cert, key } = certificate('IP:127.0.0.1');
+  const { url, drain } = await listen({ ...gateway.config.server, port: 0, tls: { cert, key: new Secret(key) }, service: () => gateway });
+  ends.push(() => drain(0, []));
+  return Number(new URL(url).port);
+}
+
+it.each([['nothing', ''], ['half of a handshake', '\u0016\u0003\u0001\u0002\u0000\u0001']])('a client that sends %s has the time of a head, as without TLS', async (_, sent) => {
+  const socket = connect(await opened({ header_time_ms: 300 }), '127.0.0.1');
+  socket.write(sent);
+  socket.resume();
+  await once(socket, 'close');
+});
