@@ -52,9 +52,12 @@ const isForListhen = ({ port, inherited = null, tls = null }: Place): boolean =>
 /** What Node's TLS takes. */
 export const contextOf = ({ cert, key }: Tls): { cert: string; key: string } => ({ cert, key: key.reveal() });
 
+/** The protocols that a client may choose from in its handshake. Node's own list has no HTTP/1.0, and a client that offers nothing else fails then. */
+const ALPNProtocols = ['http/1.1', 'http/1.0'];
+
 /** The handshake of TLS has the time of a head. safety: Node gives it two minutes, and looks for slow clients only behind it. */
 const serverOf = (settings: ServerOptions, tls: Tls | null): Server =>
-  tls === null ? createServer(settings) : createTlsServer({ ...settings, ...contextOf(tls), handshakeTimeout: settings.headersTimeout });
+  tls === null ? createServer(settings) : createTlsServer({ ...settings, ...contextOf(tls), ALPNProtocols, handshakeTimeout: settings.headersTimeout });
 
 // cost: loading it takes 40 ms of CPU and 9 MB, which workers and most commands are spared
 const loadListhen = async () => await import('listhen');

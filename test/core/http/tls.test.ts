@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { connect as connectTls } from 'node:tls';
 import { afterEach, expect, it } from 'vitest';
 import { listen } from '../../../core/http/listen.ts';
 import { Secret } from '../../../core/secret.ts';
@@ -22,6 +23,13 @@ async function opened(limits: object = {}): Promise<number> {
   ends.push(() => drain(0, []));
   return Number(new URL(url).port);
 }
+
+it.each(['http/1.1', 'http/1.0'])('a client that offers %s alone is served', async (protocol) => {
+  const socket = connectTls({ port: await opened(), host: '127.0.0.1', ALPNProtocols: [protocol], rejectUnauthorized: false });
+  socket.end('GET /health/live HTTP/1.0\r\n\r\n');
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 /);
+  expect(socket.alpnProtocol).toBe(protocol);
+});
 
 it.each([['nothing', ''], ['half of a handshake', '\u0016\u0003\u0001\u0002\u0000\u0001']])('a client that sends %s has the time of a head, as without TLS', async (_, sent) => {
   const socket = connect(await opened({ header_time_ms: 300 }), '127.0.0.1');
