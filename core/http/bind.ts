@@ -35,6 +35,15 @@ export class PortInUse extends Error {}
 /** There is no socket that this process can serve on: it was given none, or may not open one there. */
 export class UnusableSocket extends Error {}
 
+/**
+ * Writes to a client below TLS, which it does not speak, and closes the connection.
+ * safety: Node closes it right after it has told of the fault, so the text is written at once; it names the socket below TLS nowhere else.
+ */
+export function endBelowTls(socket: Socket, text: string): void {
+  (socket as unknown as Partial<Record<'_parent', Socket | null>>)['_parent']?.write(text);
+  socket.destroy();
+}
+
 const anyHosts = new Set(['0.0.0.0', '::', '']);
 const urlOf = (host: string, port: number, tls: Tls | null): string => `http${tls === null ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 

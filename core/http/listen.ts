@@ -8,7 +8,7 @@ import type { Server as ServerConfig } from '../config.ts';
 import { GatewayError } from '../errors.ts';
 import type { ServerLimits } from '../limits.ts';
 import type { Answer } from '../pipeline/answer.ts';
-import { bindPort, contextOf, serveGiven } from './bind.ts';
+import { bindPort, contextOf, endBelowTls, serveGiven } from './bind.ts';
 import type { GivenPort, Place } from './bind.ts';
 import { Line } from './pipelining.ts';
 import { Slots } from './slots.ts';
@@ -180,7 +180,8 @@ const isOfTls = ({ code = '' }: NodeJS.ErrnoException): boolean => code.startsWi
 async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, limits }: { socket: Socket; service: Service; limits: ServerLimits }): Promise<void> {
   if (faulty.has(socket)) return;
   faulty.add(socket);
-  // a client that does not get through the handshake of TLS can read no answer
+  if (error.code === 'ERR_SSL_HTTP_REQUEST') return endBelowTls(socket, asksWithoutTls);
+  // any other client that does not get through the handshake of TLS can read no answer
   if (error.code === 'ECONNRESET' || isOfTls(error) || !socket.writable) return void socket.destroy();
   const reply = lastReplyOn(socket);
   if (reply !== undefined && isBeingWritten(reply)) return closeAfter(reply, socket);
@@ -203,6 +204,9 @@ function textOf({ status = 400, headers, body }: Answer<string>): string {
   const head = Object.entries({ ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' }).map(([name, value]) => `${name}: ${value}`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('\r\n')}\r\n\r\n${body}`;
 }
+
+/** The answer to who asks a port of HTTPS by `http://`. */
+const asksWithoutTls = textOf({ status: 400, headers: { 'content-type': 'application/json' }, body: JSON.stringify(new GatewayError('bad_request', 'This port speaks HTTPS: write https:// in place of http://.').body()) });
 
 const closeAfter = (reply: ServerResponse, socket: Socket): void => void reply.once('close', () => end(socket));
 

@@ -47,7 +47,7 @@ describe.each([['one process', {}], ['workers', { workers: 2 }]])('with %s', (_,
 
     const stream = await ask(gateway.url, '[[words:60]] [[pace:50]]');
     // somebody who speaks no TLS
-    await new Promise((resolve) => connectPlain(gateway.port, '127.0.0.1').on('error', () => {}).once('close', resolve).end('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n'));
+    await new Promise((resolve) => connectPlain(gateway.port, '127.0.0.1').on('error', () => {}).once('close', resolve).resume().end('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n'));
     const second = renew();
     gateway.child.kill('SIGHUP');
     await expect.poll(() => shown(gateway.port)).toBe(second);
