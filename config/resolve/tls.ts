@@ -1,12 +1,12 @@
 /** Resolves `server.tls`: reads the certificate and its key. Both files belong to the config, so a renewed certificate is a change of it. */
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { Server } from '../../core/config.ts';
 import { Secret } from '../../core/secret.ts';
 import type { ServerBlock } from '../../schemas/server.ts';
-import type { Findings } from '../problems.ts';
+import type { Findings, Place } from '../problems.ts';
 import type { Reading } from '../read.ts';
 
 const warnBeforeMs = 7 * 86_400_000;
@@ -27,15 +27,40 @@ export function resolveTls({ value, source }: Reading, files: string[], findings
   };
   const [cert, key] = [read('cert'), read('key')];
   if (cert === null || key === null) return null;
-  const at = { source, path: ['server', 'tls', 'cert'] };
-  try {
-    createSecureContext({ cert, key });
-    warnOfEnd(Date.parse(new X509Certificate(cert).validTo), (text, fix) => findings.warn(at, text, fix));
-  } catch (error) {
-    findings.error(at, `is no certificate in PEM that goes with server.tls.key (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`, 'name the file with the whole chain, and the key that it was issued for');
+  const at = (name: 'cert' | 'key'): Place => ({ source, path: ['server', 'tls', name] });
+  const fault = faultOf({ cert, key });
+  if (fault !== null) {
+    findings.error(at(fault.name), fault.text, fault.fix);
     return null;
   }
+  warnOfEnd(Date.parse(new X509Certificate(cert).validTo), (text, fix) => findings.warn(at('cert'), text, fix));
   return { cert, key: new Secret(key) };
+}
+
+interface Fault {
+  /** The file that has it. */
+  readonly name: 'cert' | 'key';
+  readonly text: string;
+  readonly fix: string;
+}
+
+/** What is wrong with two files that were read; null: nothing. */
+function faultOf({ cert, key }: { readonly cert: string; readonly key: string }): Fault | null {
+  if (codeOf(() => new X509Certificate(cert)) !== null) return { name: 'cert', text: 'is no certificate in PEM', fix: 'name the file with the whole chain, which begins with -----BEGIN CERTIFICATE-----' };
+  if (/^(?:-----BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED)/m.test(key)) return { name: 'key', text: 'has a passphrase, which the gateway does not know', fix: 'write a file without one: openssl pkey -in KEY -out NEW' };
+  if (codeOf(() => createPrivateKey(key)) !== null) return { name: 'key', text: 'is no key in PEM', fix: 'name the file with the key, which begins with -----BEGIN PRIVATE KEY----- or the like' };
+  const code = codeOf(() => createSecureContext({ cert, key }));
+  return code === null ? null : { name: 'cert', text: `does not go with server.tls.key (${code})`, fix: 'name the file with the whole chain, its own certificate first, and the key that it was issued for' };
+}
+
+/** The code of what a function throws; null: it throws nothing. */
+function codeOf(run: () => unknown): string | null {
+  try {
+    run();
+    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'unknown';
+  }
 }
 
 function warnOfEnd(endsAt: number, warn: (text: string, fix: string) => void): void {

@@ -55,7 +55,7 @@ describe.each([['one process', {}], ['workers', { workers: 2 }]])('with %s', (_,
     // the key alone goes with no certificate; the last good pair serves on
     writeFileSync(join(folder, 'key.pem'), 'nothing');
     gateway.child.kill('SIGHUP');
-    await expect.poll(() => gateway.output().stderr).toMatch(/the last good one serves on.*is no certificate in PEM that goes with server\.tls\.key/);
+    await expect.poll(() => gateway.output().stderr).toMatch(/the last good one serves on.*server\.tls\.key: is no key in PEM/);
     expect(await shown(gateway.port)).toBe(second);
 
     gateway.child.kill('SIGTERM');

@@ -1,0 +1,36 @@
+/** The certificate and the key of `server.tls`: each fault is told at the file that has it. */
+import { generateKeyPairSync } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../config/load.ts';
+import { headline } from '../../config/problems.ts';
+import { certificate } from '../_kit/certificate.ts';
+import { folderOf } from './folder.ts';
+import { options } from './plugins.ts';
+
+const { cert, key } = certificate('DNS:one.example');
+const other = certificate('DNS:two.example');
+const withPassphrase = generateKeyPairSync('ec', { namedCurve: 'P-256', publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'secret' } }).privateKey;
+
+async function problemsOf(pair: { cert: string; key: string }): Promise<string[]> {
+  const yaml = 'server:\n  tls: { cert: ./c.pem,\n    key: ./k.pem }\nproviders: { mock: {} }\nmodels: [{ id: a, free: true, providers: [{ providerId: mock }] }]\n';
+  const file = `${folderOf({ 'gateway.config.yaml': yaml, 'c.pem': pair.cert, 'k.pem': pair.key })}/gateway.config.yaml`;
+  const loaded = await loadConfig(file, options({}));
+  return loaded.ok ? [] : loaded.problems.map((problem) => headline(problem).replace(`${file}:`, ''));
+}
+
+test('a pair that goes together is taken, with a chain behind the certificate', async () => {
+  expect(await problemsOf({ cert: cert + other.cert, key })).toEqual([]);
+});
+
+test.each<[string, { cert: string; key: string }, RegExp]>([
+  ['a certificate that is none', { cert: 'nothing', key }, /^2:16 server\.tls\.cert: is no certificate in PEM, /],
+  ['an empty certificate', { cert: '', key }, /^2:16 server\.tls\.cert: is no certificate in PEM, /],
+  ['a key that is none', { cert, key: 'nothing' }, /^3:10 server\.tls\.key: is no key in PEM, /],
+  ['the certificate in place of the key', { cert, key: cert }, /^3:10 server\.tls\.key: is no key in PEM, /],
+  ['a key with a passphrase', { cert, key: withPassphrase }, /^3:10 server\.tls\.key: has a passphrase, .*openssl pkey/],
+  ['the key of another certificate', { cert, key: other.key }, /^2:16 server\.tls\.cert: does not go with server\.tls\.key \(ERR_OSSL_X509_KEY_VALUES_MISMATCH\), /],
+  ['a chain whose first certificate is another one', { cert: other.cert + cert, key }, /^2:16 server\.tls\.cert: does not go with server\.tls\.key .*its own certificate first/],
+])('%s is told as what it is', async (_, pair, wanted) => {
+  const problems = await problemsOf(pair);
+  expect(problems).toEqual([expect.stringMatching(wanted)]);
+});
