@@ -43,3 +43,9 @@ export function createCors({ corsOrigins }: Pick<Server, 'corsOrigins'>): (reque
     return true;
   };
 }
+
+/** Takes back what was said of other origins: the answer is for admins. safety: a plugin may have such an endpoint at any path, and where nobody needs the admin key, a page could read what it answers. */
+export function closeToOtherOrigins(response: ServerResponse): void {
+  response.removeHeader('access-control-allow-origin');
+  response.removeHeader('access-control-expose-headers');
+}

@@ -13,7 +13,7 @@ import { sessionWatch } from './admin.ts';
 import { Exchange } from '../pipeline/exchange.ts';
 import { bodyOf, createClientAddress, endWhenClientLeaves, nodePairOf, noSender, readBytes, readJson, senderOf, toSender } from './inbound.ts';
 import type { NodePair, Sender } from './inbound.ts';
-import { createCors } from './cors.ts';
+import { closeToOtherOrigins, createCors } from './cors.ts';
 import { closingItsRequest, dropSlowReader, dropStalledReader, toWebResponse, writeCompletion } from './outflow.ts';
 import { complete, identify, refuse } from '../pipeline/pipeline.ts';
 import { unlessCancelled } from '../cancellation.ts';
@@ -224,6 +224,8 @@ const refusing = (errorOf: (exchange: Exchange) => GatewayError, pipeline: Pipel
 };
 
 const workOf = (endpoint: Endpoint, { running, pipeline, signIns, clock }: Shared): Work => async (exchange, event) => {
+  const pair = nodePairOf(event);
+  if (pair !== null && endpoint.auth === 'admin') closeToOtherOrigins(pair.response);
   if (running.isDraining) throw shuttingDown();
   exchange.expire(exchange.config.routing.default);
   const { address } = exchange;
@@ -237,7 +239,6 @@ const workOf = (endpoint: Endpoint, { running, pipeline, signIns, clock }: Share
   if (!(coded.body instanceof ReadableStream)) return coded;
   const isEndless = coded.isEndless === true;
   if (isEndless) running.endless.add(exchange);
-  const pair = nodePairOf(event);
   if (pair !== null) dropStalledReader(pair.response);
   const broke = (error: unknown): void => pipeline.logger.error('an endpoint broke off its answer', { request: exchange.id, path: endpoint.path, error });
   const mayGoOn = isEndless && endpoint.auth === 'admin' ? sessionWatch(exchange, { signIns, clock }) : always;

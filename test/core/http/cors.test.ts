@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { rawExchange } from '../../_kit/executable.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
-import { gatewayOf, provider } from '../scene.ts';
+import { gatewayOf, probe, provider } from '../scene.ts';
 
 const app = 'https://app.example';
 
@@ -50,6 +50,20 @@ describe('an origin of the list', () => {
     const gateway = await gatewayFor(server);
     const text = await rawExchange(Number(new URL(gateway.url).port), `GET ${path} HTTP/1.1\r\nhost: localhost\r\norigin: ${app}\r\nconnection: close\r\n\r\n`);
     expect(text.toLowerCase()).not.toContain('access-control-allow-origin');
+  });
+});
+
+describe.each([['that answers', ''], ['that needs the admin key', 'admin-0123456789abcdef']])('an endpoint for admins of a plugin, %s,', (_, adminKey) => {
+  const endpoint = probe(({ routes }) => {
+    for (const method of ['GET', 'POST'] as const) routes.add({ method, path: '/quotas/:tenant', auth: 'admin', handle: () => ({ headers: { 'content-type': 'text/plain' }, body: 'secret' }) });
+  });
+
+  it.each(['/quotas/acme', '/quotas/acme?a=b', '/%71uotas/acme', '//quotas/acme'])('is not for pages of an allowed origin: %s', async (path) => {
+    const server = { cors: { origins: ['*'] }, ...(adminKey !== '' && { admin_key: adminKey }) };
+    const gateway = await gatewayOf(oneUpstream((await provider()).url, { server }), { plugins: [endpoint] });
+    const response = await gateway.get(path, { origin: app });
+    expect([response.status, allowed(response), response.headers.get('access-control-expose-headers')]).toEqual([adminKey === '' ? 200 : 401, null, null]);
+    expect(allowed(await gateway.get('/v1/models', { origin: app }))).toBe(app);
   });
 });
 
