@@ -20,6 +20,7 @@ export function parseJson(bytes: Buffer, maxDepth: number, weigh?: (containers: 
     const text = bytes.toString('utf8');
     value = shape.hasLongNumber ? JSON.parse(text, noteLongIntegers) : JSON.parse(text);
   } catch (cause) {
+    if (bytes.subarray(0, 3).equals(byteOrderMark)) throw new GatewayError('invalid_json', 'The request body begins with a byte order mark (U+FEFF), as some editors write it unseen. Save and send the JSON without it.', { cause });
     const place = /position (\d+)/.exec(String(cause))?.[1];
     throw new GatewayError('invalid_json', `The request body is not valid JSON${place === undefined ? '' : ` (at character ${place})`}.`, { cause });
   }
@@ -30,6 +31,8 @@ export function parseJson(bytes: Buffer, maxDepth: number, weigh?: (containers: 
   if (param !== undefined) throw new GatewayError('invalid_value', `"${param}" is beyond the range of a double (about 1.8e308). Send another number, or a string.`, { param });
   return value;
 }
+
+const byteOrderMark = Buffer.from('\uFEFF');
 
 // safety: a key may be as long as a body, and an error message must not be
 const longestPath = 256;

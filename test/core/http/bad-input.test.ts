@@ -54,6 +54,11 @@ describe('a body', () => {
     expect(await contentOf(await gateway.chat({}))).toBe('hello');
   });
 
+  it('with a byte order mark is told so: no editor shows it', async () => {
+    const gateway = await serving();
+    expect((await errorOf(await gateway.post(`\uFEFF${JSON.stringify(right)}`))).message).toMatch(/begins with a byte order mark .* without it/);
+  });
+
   it('nested to the limit is read', async () => {
     const { chat } = await serving();
     expect((await chat({ metadata: JSON.parse(`${'['.repeat(62)}${']'.repeat(62)}`) as unknown })).status).toBe(200);
