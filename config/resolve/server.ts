@@ -47,6 +47,10 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound, home
     const bare = /^(?:\w+:\/\/)?([\w.-]+)/.exec(name)?.[1];
     findings.error(place('allowed_hosts', at), 'is no name of a host: it has no scheme, port or path', bare === undefined ? null : `write ${bare}`);
   }
+  for (const [at, origin] of block.cors.origins.entries()) {
+    const fault = faultOfOrigin(origin);
+    if (fault !== null) findings.error(place('cors', 'origins', at), fault.text, fault.fix);
+  }
   for (const [at, entry] of block.trusted_proxies.entries()) {
     if (isAddressBlock(entry)) continue;
     findings.error(place('trusted_proxies', at), 'is neither an IP address nor a block of them', 'write it like 10.0.0.7, 10.0.0.0/8 or fd00::/8');
@@ -76,6 +80,17 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound, home
     reasoningFields: block.reasoning_fields,
     limits: resolveLimits(block, workers),
   };
+}
+
+/** Why no browser sends an origin in this form; null: one does. Origins are compared as texts, so such a form would allow nothing, unseen. */
+function faultOfOrigin(written: string): { readonly text: string; readonly fix: string } | null {
+  if (written === '*') return null;
+  if (written.includes('*')) return { text: 'stands for no group of origins, so it allows nothing', fix: 'write each origin, or "*" for all' };
+  const origin = URL.parse(written)?.origin;
+  if (origin === undefined) return { text: 'is no origin: a scheme, a host and perhaps a port', fix: 'write it like https://app.example' };
+  // the schemes of extensions and of apps have no common form
+  if (origin === 'null' || origin === written) return null;
+  return { text: 'is not how browsers write this origin, so it allows nothing', fix: `write ${origin}` };
 }
 
 function resolveLimits({ limits }: ServerBlock, workers: number): Server['limits'] {
