@@ -1,4 +1,5 @@
 /** Resolves `server`: makes paths absolute, and refuses a gateway without keys that other machines can reach. */
+import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import type { Server } from '../../core/config.ts';
@@ -36,12 +37,7 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound, home
   const workers = block.workers === 'auto' ? availableParallelism() : block.workers;
   const host = overrides.host ?? block.host;
   const place = (...path: Path): Place => ({ source: main.source, path: ['server', ...path] });
-  if (!isGuarded && !isLoopback(host)) {
-    findings.error(place('host'), `other machines can reach the gateway on ${host}, and there are no keys`, 'add `keys`, or write host: 127.0.0.1');
-  } else if (!isGuarded && bound !== null && !isLoopback(bound)) {
-    // safety: a reload closes no port, so without keys the gateway would be open to everybody who reaches it now
-    findings.error(place('host'), `the running gateway listens on ${bound} until it is restarted, where other machines can reach it, and there are no keys`, 'keep `keys`, or restart the gateway with this file');
-  }
+  judgeHost(host, { isGuarded, bound }, (text, fix) => findings.error(place('host'), text, fix));
   for (const [at, name] of block.allowed_hosts.entries()) {
     if (/^[\w.-]+$/.test(name)) continue;
     const bare = /^(?:\w+:\/\/)?([\w.-]+)/.exec(name)?.[1];
@@ -80,6 +76,19 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound, home
     reasoningFields: block.reasoning_fields,
     limits: resolveLimits(block, workers),
   };
+}
+
+/** Reports a host that is none, and one at which other machines reach a gateway without keys. */
+function judgeHost(host: string, { isGuarded, bound }: Pick<ServerFacts, 'isGuarded' | 'bound'>, report: (text: string, fix: string) => void): void {
+  if (isIP(host) === 0 && !/^[\w.-]+$/.test(host)) {
+    const [, inBrackets, name = inBrackets] = /^(?:\w+:\/\/)?(?:\[([^\]]+)\]|([\w.-]+))/.exec(host) ?? [];
+    report('is neither an IP address nor a name: it has no brackets, scheme or port', `write ${name ?? '0.0.0.0 for all addresses of this machine'}`);
+  } else if (!isGuarded && !isLoopback(host)) {
+    report(`other machines can reach the gateway on ${host}, and there are no keys`, 'add `keys`, or write host: 127.0.0.1');
+  } else if (!isGuarded && bound !== null && !isLoopback(bound)) {
+    // safety: a reload closes no port, so without keys the gateway would be open to everybody who reaches it now
+    report(`the running gateway listens on ${bound} until it is restarted, where other machines can reach it, and there are no keys`, 'keep `keys`, or restart the gateway with this file');
+  }
 }
 
 /** Why no browser sends an origin in this form; null: one does. Origins are compared as texts, so such a form would allow nothing, unseen. */

@@ -55,8 +55,11 @@ export async function bindPort(settings: ServerOptions, place: Place): Promise<B
   return { server, ...(await bindPlain(server, place)) };
 }
 
+/** The hosts that listhen takes as they are. safety: in the place of any other, such as `fe80::1%eth0` or `my_host`, it binds localhost. */
+const hostOfListhen = /^(?!-)[\d.:A-Za-z-]{1,63}(?<!-)$/;
+
 /** Whether listhen can bind the place. It takes neither an open socket nor settings beside a certificate; and for port 0 it looks for a free port, which somebody else may take before it is bound. */
-const isForListhen = ({ port, inherited = null, tls = null }: Place): boolean => inherited === null && tls === null && port !== 0;
+const isForListhen = ({ host, port, inherited = null, tls = null }: Place): boolean => inherited === null && tls === null && port !== 0 && hostOfListhen.test(host);
 
 /** What Node's TLS takes. */
 export const contextOf = ({ cert, key }: Tls): { cert: string; key: string } => ({ cert, key: key.reveal() });
