@@ -5,8 +5,8 @@ import type { Server } from '../config.ts';
 /** Ten minutes. Browsers keep it no longer than two hours, whatever is said. */
 const maxAgeSeconds = '600';
 const usualHeaders = 'authorization, content-type, x-api-key';
-/** What a script may read beside the usual headers. */
-const exposed = 'x-request-id, request-id, x-provider, x-adjusted, x-estimated, x-cache, x-should-retry, retry-after, retry-after-ms, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens, x-budget-remaining';
+/** What a script may read beside the usual headers. The star stands for all names, those that plugins add too; a browser that does not know it goes by the others. */
+const exposed = '*, x-request-id, request-id, x-provider, x-adjusted, x-estimated, x-cache, x-should-retry, retry-after, retry-after-ms, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens, x-budget-remaining';
 
 /** safety: routes are found by the resolved and decoded path, so `/x/../api/logs`, `/x\..\api/logs`, `http://localhost/api/logs` and `/%61pi/logs` are the log too. */
 function isForAdmins(url: string): boolean {
@@ -39,7 +39,7 @@ export function createCors({ corsOrigins }: Pick<Server, 'corsOrigins'>): (reque
       return false;
     }
     const asked = headers['access-control-request-headers'] ?? usualHeaders;
-    response.writeHead(204, { 'access-control-allow-methods': 'GET, POST, DELETE', 'access-control-allow-headers': asked, 'access-control-max-age': maxAgeSeconds }).end();
+    response.writeHead(204, { 'access-control-allow-methods': 'GET, POST, PATCH, DELETE', 'access-control-allow-headers': asked, 'access-control-max-age': maxAgeSeconds }).end();
     return true;
   };
 }

@@ -18,7 +18,7 @@ describe('an origin of the list', () => {
   it('gets an answer to its preflight, with the headers that it asks for, and no record', async () => {
     const gateway = await gatewayFor(server);
     const { status, headers } = await preflight(gateway, '/v1/chat/completions');
-    expect([status, headers.get('access-control-allow-origin'), headers.get('access-control-allow-methods'), headers.get('access-control-allow-headers'), headers.get('vary')]).toEqual([204, app, 'GET, POST, DELETE', 'content-type,x-anything', 'origin']);
+    expect([status, headers.get('access-control-allow-origin'), headers.get('access-control-allow-methods'), headers.get('access-control-allow-headers'), headers.get('vary')]).toEqual([204, app, 'GET, POST, PATCH, DELETE', 'content-type,x-anything', 'origin']);
     expect(gateway.records).toEqual([]);
   });
 
@@ -34,6 +34,14 @@ describe('an origin of the list', () => {
     const exposed = response.headers.get('access-control-expose-headers')?.split(', ');
     // `request-id`, `x-should-retry`: the SDKs read them
     expect(exposed).toEqual(expect.arrayContaining(['x-request-id', 'request-id', 'x-estimated', 'x-should-retry', 'x-adjusted']));
+  });
+
+  it('may read the headers that a plugin adds', async () => {
+    const plugins = [probe(({ hooks }) => hooks.reply.tap('test/probe', (headers) => ({ ...headers, 'x-quota-remaining': '7' })))];
+    const gateway = await gatewayOf(oneUpstream((await provider()).url, { server }), { plugins });
+    const { headers } = await gateway.chat({}, { origin: app });
+    // of a request without cookies, and no other one is allowed, the star stands for all names
+    expect([headers.get('x-quota-remaining'), headers.get('access-control-expose-headers')?.split(', '), headers.get('access-control-allow-credentials')]).toEqual(['7', expect.arrayContaining(['*']), null]);
   });
 
   it('may read the list of models', async () => {
