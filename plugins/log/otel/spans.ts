@@ -94,8 +94,11 @@ export function spansOf(traced: Traced): Span[] {
 /** A time in nanoseconds as text, exact to the microsecond, because a float cannot hold more digits. */
 const nanoseconds = (milliseconds: number): string => `${Math.round(milliseconds * 1000)}000`;
 
-/** The route of a request. Only requests at doors are traced, and the path of a door has no parameters, so the path is the route. */
+/** The route of a request. Only requests at doors are traced, and their record has the path of the door. */
 const routeOf = ({ path }: RequestRecord): string => path.replace(/\/+$/, '');
+
+/** The path that was asked for; null where that of the door has parameters: `/:host/deployments/:model/chat/completions`. */
+const pathOf = ({ path }: RequestRecord): string | null => (path.includes('/:') ? null : path);
 
 /** What was asked of the model, as the conventions name it. They have no name for a count of tokens. */
 const operationOf = ({ request }: RequestRecord): string => ({ chat: 'chat', embeddings: 'embeddings', count: 'count_tokens' })[request?.ask?.kind ?? 'chat'];
@@ -115,7 +118,7 @@ const aboutRequest = ({ record, metadata, scheme }: Traced): Attributes => ({
   'http.request.method': text(record.method),
   'http.route': text(routeOf(record)),
   'http.response.status_code': record.status === unsentStatus ? null : int(record.status),
-  'url.path': text(record.path),
+  'url.path': text(pathOf(record)),
   'url.scheme': text(scheme),
   'error.type': text(record.error?.code),
   'user_agent.original': text(record.userAgent),

@@ -34,6 +34,14 @@ const last = (spans: readonly ReceivedSpan[]): ReceivedSpan => spans.at(-1) as R
 describe('a request', () => {
   const usage = { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150, prompt_tokens_details: { cached_tokens: 30, cache_write_tokens: 10 }, completion_tokens_details: { reasoning_tokens: 20 } };
 
+  it('at the path of a deployment has its route, and no path that nobody asked for', async () => {
+    const { gateway, spans } = await exporter(oneUpstream((await provider()).url));
+    const asked = await gateway.ask('/openai/deployments/plain/chat/completions?api-version=2024-10-21', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"messages":[{"role":"user","content":"hi"}]}' });
+    expect(asked.status).toBe(200);
+    const { name, attributes } = first(await spans());
+    expect([name, attributes['http.route'], attributes['url.path']]).toEqual(['POST /:host/deployments/:model/chat/completions', '/:host/deployments/:model/chat/completions', undefined]);
+  });
+
   it('is a server span that says how the gateway served it', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider(answers({ ...completion('a'), usage }))).url));
     await gateway.chat({}, { 'user-agent': 'OpenAI/Python 2.1.0' });
