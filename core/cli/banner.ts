@@ -7,6 +7,7 @@ import { adminKeyFile, usesKeptAdminKey } from '../host/admin-key.ts';
 import type { Logger } from '../logger.ts';
 import { counted } from '../table.ts';
 import { version } from '../version.ts';
+import { isLoopback } from '../wire/address.ts';
 
 export interface BannerFacts {
   readonly url: string;
@@ -68,9 +69,12 @@ function providersOf({ providers }: Config): string {
   return lines.map((line, at) => (at === 0 ? line : styleText('dim', line))).join('\n             ');
 }
 
+/** Where other machines reach the gateway. */
 function networkOf(url: string): string {
-  const { protocol, hostname, port } = new URL(url);
-  if (hostname !== '0.0.0.0' && hostname !== '[::]') return styleText('dim', 'this machine only; --host 0.0.0.0 with keys to expose');
+  // an address with the name of an interface is no URL to URL.parse
+  const [, protocol = '', host = '', port = ''] = /^(\w+:)\/\/(.*):(\d+)$/.exec(url) ?? [];
+  if (isLoopback(host)) return styleText('dim', 'this machine only; --host 0.0.0.0 with keys to expose');
+  if (host !== '0.0.0.0' && host !== '[::]') return `${url}/v1`;
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []).filter(({ internal, family }) => !internal && family === 'IPv4');
   return addresses.map(({ address }) => `${protocol}//${address}:${port}/v1`).join(', ');
 }

@@ -142,9 +142,21 @@ describe('a table of commands', () => {
   });
 });
 
-it.each([['http:', 'https:'], ['https:', 'http:']])('the banner names all addresses with %s, as the gateway serves them', (protocol, other) => {
+const bannerAt = (url: string): string => {
   const config = { models: [], providers: new Map(), plugins: [], keys: [], routing: { models: new Map() }, server: { adminKey: null, adminOpen: true, isGuarded: true } } as unknown as Config;
-  const banner = bannerOf({ url: `${protocol}//0.0.0.0:4000`, config, pages: [], file: 'gateway.config.yaml', startedInMs: 300 });
+  return bannerOf({ url, config, pages: [], file: 'gateway.config.yaml', startedInMs: 300 });
+};
+
+it.each(['http://192.168.1.5:4000', 'http://gateway.internal:4000', 'https://[fd00::5]:4000', 'http://[fe80::1%eth0]:4000'])('the banner says of %s that other machines reach it there', (url) => {
+  expect(bannerAt(url)).toMatch(new RegExp(`Network +${url.replaceAll(/[.[\]]/g, String.raw`\$&`)}/v1\\n`));
+});
+
+it.each(['http://127.0.0.1:4000', 'http://localhost:4000', 'https://[::1]:4000'])('the banner says of %s that it is for this machine only', (url) => {
+  expect(bannerAt(url)).toContain('this machine only');
+});
+
+it.each([['http:', 'https:'], ['https:', 'http:']])('the banner names all addresses with %s, as the gateway serves them', (protocol, other) => {
+  const banner = bannerAt(`${protocol}//0.0.0.0:4000`);
   expect(banner).toContain(`${protocol}//0.0.0.0:4000/v1`);
   expect(banner).not.toContain(`${other}//`);
 });
