@@ -26,6 +26,7 @@ import { createInstance, removeInstance, rootOf } from './write/segments.ts';
 import type { Instance } from './write/segments.ts';
 import { isAddress } from './store/postgres-address.ts';
 import { JournalWriter, nothingLost } from './write/writer.ts';
+import { Writers } from './write/writers.ts';
 
 const schema = {
   type: 'object',
@@ -63,6 +64,7 @@ export default definePlugin<Options>({
     const events: LogEvents = createEvents(logger);
     const disk = ({ removed, elsewhere }: { removed: number; elsewhere: number }): void => writer?.onDisk(removed, elsewhere);
     const lost = state('lost', nothingLost);
+    const writers = state('writers', () => new Writers());
     const buried = (records: number): void => void (lost.deadLettered += records);
     const client = createClient({ logger, disk, buried });
     const trouble = (): string | null => writer?.trouble ?? null;
@@ -71,6 +73,7 @@ export default definePlugin<Options>({
     hooks.boot.tapPromise(async () => {
       instance = begin(root);
       writer = new JournalWriter({ folder: instance.folder, maxBytes, isDurable, logger, lost });
+      writers.add(writer);
       await client.open({ store, url, dataDir, root, folder: instance.folder, retentionDays, isDurable });
     });
 
@@ -96,7 +99,7 @@ export default definePlugin<Options>({
     hooks.health.tapPromise(async (report, { skip }) => (skip.has('database') ? report : await health(report)));
 
     return async () => {
-      await writer?.close();
+      if (writer !== null) await writers.close(writer, logger);
       const isDrained = await client.close(drainAtCloseMs);
       if (instance === null) return;
       if (isDrained) removeInstance(instance);

@@ -141,15 +141,15 @@ export class JournalWriter {
     return this.#told.promise;
   }
 
-  /** Tries once more to write the frames that wait, and closes the segment. */
-  async close(): Promise<void> {
+  /** Tries once more to write the frames that wait, and closes the segment. Resolves to those that could not be written. */
+  async close(): Promise<readonly Frame[]> {
     await this.#running;
     clearTimeout(this.#retry);
     if (this.#waiting.length > 0) await this.#run();
     clearTimeout(this.#retry);
-    if (this.#waiting.length > 0) this.#settings.logger.error('records were lost: the journal could not be written', { frames: this.#waiting.length });
     if (this.#file !== null) await files.close(this.#file);
     this.#file = null;
+    return this.#waiting;
   }
 
   async #run(): Promise<void> {

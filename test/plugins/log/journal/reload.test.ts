@@ -1,0 +1,58 @@
+/** A config that is reloaded while the journal cannot be written: what waits in memory goes on to the gateway of the next config. */
+import { readdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { States } from '../../../../core/host/state.ts';
+import { oneUpstream, quietPlugins, testGateway } from '../../../_kit/gateway.ts';
+import type { TestGateway } from '../../../_kit/gateway.ts';
+import { answers, completion, startUpstream } from '../../../_kit/upstream.ts';
+import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
+import { folder } from './scene.ts';
+
+let place: ReturnType<typeof folder>;
+let upstream: ScriptedUpstream;
+let states: States;
+
+beforeEach(async () => {
+  place = folder();
+  states = new States();
+  upstream = await startUpstream(answers(completion('hello')));
+});
+afterEach(async () => {
+  await upstream.close();
+  place.remove();
+});
+
+const begin = (plugins: readonly unknown[] = ['log/journal']): Promise<TestGateway> => testGateway({ states, config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, ...plugins] }) });
+
+/** Asks while the journal of the gateway cannot be written. Returns the ids of the requests. */
+async function askInVain(gateway: TestGateway): Promise<readonly string[]> {
+  const root = join(place.path, 'journal');
+  for (const name of readdirSync(root)) renameSync(join(root, name), join(place.path, `away-${name}`));
+  const ids: string[] = [];
+  for (let number = 0; number < 3; number++) ids.push((await gateway.chat({})).headers.get('x-request-id') ?? '');
+  return ids;
+}
+
+const lossesOf = ({ lines }: TestGateway): readonly string[] => lines.filter((line) => line.includes('were lost'));
+const droppedAt = async ({ get }: TestGateway): Promise<string | undefined> => /^gateway_log_records_dropped_total (.+)$/m.exec(await (await get('/metrics', { host: 'localhost' })).text())?.[1];
+
+test('no record is lost that waits in memory when a config is reloaded', async () => {
+  const former = await begin();
+  const ids = await askInVain(former);
+  const next = await begin();
+  await former.close();
+  const records = await Promise.all(ids.map(async (id) => (await (await next.get(`/api/logs/${id}`)).json()) as { outcome: string; request: unknown }));
+  expect(records).toEqual(ids.map((id) => expect.objectContaining({ id, outcome: 'answered', request: expect.anything() })));
+  expect([lossesOf(former), await droppedAt(next)]).toEqual([[], '0']);
+  await next.close();
+});
+
+test('records that wait in memory are lost, said and counted where no gateway keeps a log any more', async () => {
+  const former = await begin();
+  await askInVain(former);
+  const next = await begin([]);
+  await former.close();
+  expect(lossesOf(former).map((line) => (JSON.parse(line) as { records: number }).records)).toEqual([3]);
+  await next.close();
+});
