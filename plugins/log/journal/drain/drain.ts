@@ -36,6 +36,18 @@ interface Batch {
 const lookForOrphansMs = 5000;
 const retainEveryMs = 600_000;
 const retainAgainMs = 60_000;
+const readAgainMs = 60_000;
+
+/** The disk does not give back what is in a journal. */
+class Unreadable extends Error {}
+
+function read(tail: Tail, after: Taken | undefined): Taken | null {
+  try {
+    return tail.take(after);
+  } catch (cause) {
+    throw new Unreadable(messageOf(cause), { cause });
+  }
+}
 
 export class Drain {
   deadLettered = 0;
@@ -48,6 +60,8 @@ export class Drain {
   readonly #settings: DrainSettings;
   readonly #own: Tail;
   readonly #orphans = new Map<Tail, Instance>();
+  /** Folders of dead gateways that could not be read, and when they are looked at again. */
+  readonly #unreadable = new Map<string, number>();
   /** safety: batches that were read and are not in the store yet. A batch that the store did not take stays here, and is tried again. */
   readonly #ready = new Map<Tail, Batch[]>();
   /** How many rows are inserted at once: fewer after the store has taken too long. */
@@ -66,7 +80,8 @@ export class Drain {
     if (performance.now() < this.#lookAt) return;
     this.#lookAt = performance.now() + lookForOrphansMs;
     const mine = new Set([this.#own, ...this.#orphans.keys()].map(({ folder }) => folder));
-    for (const instance of adoptOrphans(this.#settings.root, mine)) this.#orphans.set(this.#tail(instance.folder, true), instance);
+    for (const [folder, until] of this.#unreadable) if (performance.now() < until) mine.add(folder);
+    for (const instance of adoptOrphans(this.#settings.root, mine)) this.#take(instance);
     if (this.#orphans.size > 0) this.#settings.disk({ removed: 0, elsewhere: this.#elsewhere() });
   }
 
@@ -148,20 +163,46 @@ export class Drain {
   }
 
   #prepare(tail: Tail, ready: Batch[]): Batch | undefined {
-    const taken = tail.take(ready.at(-1)?.taken);
+    const taken = read(tail, ready.at(-1)?.taken);
     if (taken === null) return undefined;
     const batch = { taken, rows: taken.entries.flatMap((entry) => this.#rowOf(entry)), stored: 0 };
     ready.push(batch);
     return batch;
   }
 
+  #take(instance: Instance): void {
+    try {
+      this.#orphans.set(this.#tail(instance.folder, true), instance);
+    } catch (error) {
+      this.#putOff(instance, messageOf(error));
+    }
+  }
+
+  /** safety: one journal that the disk does not give back must not keep all others, and the log itself, from being read. */
+  #putOff({ folder, claim }: Instance, reason: string): void {
+    if (!this.#unreadable.has(folder)) this.#settings.warn('the journal that a dead gateway left cannot be read; it stays where it is and is tried again, and the others are stored', { folder, reason });
+    this.#unreadable.set(folder, performance.now() + readAgainMs);
+    claim.release();
+  }
+
   async #drainOrphan(tail: Tail, instance: Instance): Promise<void> {
-    if (await this.#drain(tail)) return;
+    try {
+      if (await this.#drain(tail)) return;
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      this.#forget(tail);
+      return this.#putOff(instance, error.message);
+    }
     // the store has the last batch of this journal, and nobody writes to it any more
+    this.#forget(tail);
+    this.#unreadable.delete(tail.folder);
+    removeInstance(instance);
+  }
+
+  #forget(tail: Tail): void {
     tail.close();
     this.#ready.delete(tail);
     this.#orphans.delete(tail);
-    removeInstance(instance);
     this.#settings.disk({ removed: 0, elsewhere: this.#elsewhere() });
   }
 

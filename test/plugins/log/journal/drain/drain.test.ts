@@ -1,4 +1,4 @@
-import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { v7 as uuid } from 'uuid';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -241,5 +241,29 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     expect(existsSync(living.folder)).toBe(true);
     living.claim.release();
     drain.close();
+  });
+
+  test('the journal of a dead gateway that cannot be read holds up no other, is named once, and is stored when it can be read', async () => {
+    const orphans = [1, 2].map(() => createInstance(root));
+    for (const [number, { folder: left, claim }] of orphans.entries()) {
+      writeFileSync(pathOf(left, 2), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(finished({ number })) }]));
+      claim.release();
+    }
+    const [unreadable] = orphans as [Instance];
+    // the kernel refuses to read a folder, as it does a sector that is damaged
+    rmSync(pathOf(unreadable.folder, 1));
+    mkdirSync(pathOf(unreadable.folder, 1));
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(finished({ number: 2 })) }]));
+    warnings.length = 0;
+    const former = drainOf();
+    while (await former.step());
+    expect([await ids(), warnings, former.isCaughtUp]).toEqual([[1, 2].map((number) => idAt(begin, number)), [expect.stringContaining('cannot be read')], true]);
+    rmSync(pathOf(unreadable.folder, 1), { recursive: true });
+    const next = drainOf();
+    while (await next.step());
+    expect(await ids()).toEqual([0, 1, 2].map((number) => idAt(begin, number)));
+    expect(existsSync(unreadable.folder)).toBe(false);
+    former.close();
+    next.close();
   });
 });
