@@ -8,7 +8,7 @@ const freshMs = 1000;
 const patienceMs = 300;
 
 /**
- * Adds to the health report whether the store answers. The store is asked at most once a second, however often the report is.
+ * Adds to the health report whether the store answers and takes records. The store is asked at most once a second, however often the report is.
  * @param trouble of the journal: the store gets no records, or not all of them
  * @param peers each has a journal of its own, and whichever answers tells of all
  */

@@ -26,6 +26,7 @@ export interface KeyCalls {
 export interface OwnCalls extends KeyCalls {
   /** Deletes the bodies of a record. False: it had none. */
   forget(id: string): Promise<boolean>;
+  /** Rejects where the store does not answer, or did not take the last batch. */
   ping(): Promise<void>;
   state(): Promise<WorkerState>;
   /** Resolves when the store has everything that was in the journal at the time of the call. */

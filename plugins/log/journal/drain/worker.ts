@@ -70,12 +70,15 @@ async function open(): Promise<void> {
   }
 }
 
+/** The last batch was stored, or there was none. A database that is read-only or has no room answers, and takes none. */
+let takesRecords = true;
 let toldDrained = 0;
 let toldBuried = 0;
 
 /** The next thread counts on from here, should this one fail. */
 async function step(): Promise<boolean> {
   const isMore = await drain.step().finally(tellBuried);
+  takesRecords = true;
   if (drain.drained !== toldDrained) tell({ type: 'drained', drained: drainedBefore + drain.drained });
   toldDrained = drain.drained;
   return isMore;
@@ -112,6 +115,7 @@ let failures = 0;
 
 function failed(error: unknown): number {
   fault = faultOf(error);
+  takesRecords = false;
   if (failures === 0) tell({ type: 'log', level: 'warn', message: 'the log store does not take records; they wait in the journal', facts: { fault, reason: reasonOf(error) } });
   const longest = Math.min(backoffMs.most, backoffMs.first * 2 ** Math.min(failures++, 10));
   return longest * (0.5 + Math.random() / 2);
@@ -175,6 +179,7 @@ const own: OwnCalls = {
   async ping() {
     if (!isOpen) throw new Unavailable();
     await store.ping();
+    if (!takesRecords) throw new Unavailable();
   },
   async state(): Promise<WorkerState> {
     return { connected: fault === null, error: fault, depthBytes: drain.depthBytes(), lastDrainAt: drain.lastDrainAt, drained: drainedBefore + drain.drained };

@@ -1,0 +1,26 @@
+/** What GET / says of a store that answers questions and takes no records: one that is read-only since a failover, or has no room. */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { oneUpstream, quietPlugins, testGateway } from '../../../_kit/gateway.ts';
+import { answers, completion, startUpstream } from '../../../_kit/upstream.ts';
+import { folder } from './scene.ts';
+
+test('GET / says that the store takes no records although it answers, and is well again when it takes them', async () => {
+  const place = folder();
+  const upstream = await startUpstream(answers(completion('hello')));
+  const gateway = await testGateway({ config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, 'log/journal'] }) });
+  const health = async (): Promise<unknown> => ((await (await gateway.get('/')).json()) as { health: unknown }).health;
+  await expect.poll(health).toMatchObject({ status: 'ok', database: { connected: true } });
+  const other = new DatabaseSync(join(place.path, 'logs.db'), { timeout: 5000 });
+  other.exec('alter table gateway_requests rename to away');
+  await gateway.chat({});
+  await expect.poll(() => gateway.lines.filter((line) => line.includes('does not take records')), { timeout: 20_000 }).toHaveLength(1);
+  await expect.poll(health, { timeout: 5000 }).toMatchObject({ status: 'degraded', database: { connected: false, error: 'refused' } });
+  other.exec('alter table away rename to gateway_requests');
+  await expect.poll(health, { timeout: 20_000 }).toMatchObject({ status: 'ok', database: { connected: true } });
+  other.close();
+  await gateway.close();
+  await upstream.close();
+  place.remove();
+});
