@@ -75,7 +75,7 @@ async function wholePage<Record>(read: (query: LogQuery, page: ListOptions) => P
 function refuse(thrown: unknown): never {
   if (thrown instanceof BadQuery) throw new GatewayError('invalid_value', thrown.message, { cause: thrown });
   if (!(thrown instanceof StoreUnavailable)) throw thrown;
-  throw new GatewayError('log_unavailable', `The request log cannot be read now: ${thrown.fault}. New requests are kept in the journal, and the log will show them later.`, { cause: thrown, retryAfterMs: 1000 });
+  throw new GatewayError('log_unavailable', `The request log cannot be read now: ${thrown.fault}. Requests are served as before, and their records wait.`, { cause: thrown, retryAfterMs: 1000 });
 }
 
 function refuseKeys(thrown: unknown): never {

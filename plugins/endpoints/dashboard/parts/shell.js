@@ -77,14 +77,15 @@ async function signOut() {
   location.assign('/dashboard/login');
 }
 
-/** The notices that every page shows: the log store is away, or records were lost. */
+/** The notices that every page shows: the log store is away, the journal cannot be written, or records were lost. */
 function StoreBanner({ status }) {
   if (status === null) return null;
   const { connected, error, waitingRecords = 0, dropped = 0, deadLettered = 0 } = status;
   const lost = dropped + deadLettered;
   return html`
     ${error === 'journal_full' && html`<${Notice} tone="bad" title="The journal is full: records are lost">Requests are served as before. Records are kept again when the store has taken some of the journal.<//>`}
-    ${connected === false && error !== 'journal_full' && html`<${Notice} tone="bad" title="The log store is away${error ? ` (${String(error).replaceAll('_', ' ')})` : ''}">Requests are served as before. ${waitingRecords > 0 ? `${plural(waitingRecords, 'record')} wait in the journal and` : 'Their records wait in the journal and'} are stored when it is back; the live tail goes on.<//>`}
+    ${error === 'journal_not_written' && html`<${Notice} tone="bad" title="The journal cannot be written">Requests are served as before. Their records wait in memory, where the end of the process loses them: mend the disk of the data folder, or make room on it, before you restart the gateway.<//>`}
+    ${connected === false && !['journal_full', 'journal_not_written'].includes(error) && html`<${Notice} tone="bad" title="The log store is away${error ? ` (${String(error).replaceAll('_', ' ')})` : ''}">Requests are served as before. ${waitingRecords > 0 ? `${plural(waitingRecords, 'record')} wait in the journal and` : 'Their records wait in the journal and'} are stored when it is back; the live tail goes on.<//>`}
     ${lost > 0 && html`<${Notice} tone="warn" title="${plural(lost, 'record')} lost since the start">${dropped > 0 ? 'The journal was full while the store was away. ' : ''}${deadLettered > 0 ? 'The store refused some; they are in journal/dead-letter.jsonl.' : ''}<//>`}`;
 }
 

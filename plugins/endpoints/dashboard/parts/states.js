@@ -10,7 +10,7 @@ export const Notice = ({ title, children, icon = 'alert', tone = 'quiet' }) => h
 const words = {
   unreachable: ['The gateway does not answer', 'It may be restarting. This page tries again by itself.'],
   invalid_value: ['This filter cannot be read', ''],
-  log_unavailable: ['The log store is away', 'Requests are served as before, and their records wait in the journal.'],
+  log_unavailable: ['The log store is away', 'Requests are served as before, and their records wait.'],
 };
 
 const againMs = 3000;

@@ -16,6 +16,8 @@ import { browserOptions } from './browser.ts';
 
 const log = memoryLog();
 let isAway = false;
+/** Why it is away. */
+let fault: 'refused' | 'journal_not_written' = 'refused';
 /** What the sums of a filter wait for. */
 let adding: Promise<void> = Promise.resolve();
 const closing: (() => Promise<unknown>)[] = [];
@@ -34,7 +36,7 @@ function withAbsence(reader: MemoryLog): MemoryLog {
     await adding;
     return await unlessAway('series')(...args);
   };
-  const status = async () => ({ ...(await reader.status()), connected: !isAway, error: isAway ? ('refused' as const) : null, waitingRecords: isAway ? 7 : 0 });
+  const status = async () => ({ ...(await reader.status()), connected: !isAway, error: isAway ? fault : null, waitingRecords: isAway ? 7 : 0 });
   return Object.assign(Object.create(reader) as MemoryLog, { list: unlessAway('list'), get: unlessAway('get'), stats: unlessAway('stats'), series, facets: unlessAway('facets'), metadataKeys: unlessAway('metadataKeys'), status, onRecord: reader.onRecord.bind(reader) });
 }
 
@@ -63,6 +65,7 @@ async function newPage(): Promise<Page> {
 
 afterEach(() => {
   isAway = false;
+  fault = 'refused';
 });
 afterAll(async () => {
   for (const close of closing.toReversed()) await close();
@@ -94,6 +97,15 @@ test('words say so, the tail goes on, and all is back with the store', async () 
   await page.clock.fastForward(5000);
   await page.locator('.log-table').getByText('before-it-went').waitFor();
   expect(await page.getByText('cannot be read now').count()).toBe(0);
+});
+
+test('words say of a journal that cannot be written where the records are, and what loses them', async () => {
+  isAway = true;
+  fault = 'journal_not_written';
+  await page.goto(`${url}/dashboard/logs`);
+  const notice = page.locator('.notice', { hasText: 'The journal cannot be written' });
+  await notice.getByText('wait in memory, where the end of the process loses them').waitFor();
+  expect(await page.getByText('wait in the journal').count()).toBe(0);
 });
 
 test('a question that fails leaves no answer to another one', async () => {
