@@ -252,7 +252,8 @@ export class Crew {
     } catch (error) {
       if (this.#isEnding) return;
       const againMs = this.#nextPause();
-      this.#parts.logger.error('a worker could not be started; the others serve on', { reason: messageOf(error), serving: this.#serving.length, againMs });
+      const serving = this.#serving.length;
+      this.#parts.logger.error(serving > 0 ? 'a worker could not be started; the others serve on' : 'a worker could not be started, and no other one serves; new connections wait until one does', { reason: messageOf(error), serving, againMs });
       await this.#replace(againMs);
     }
   }

@@ -292,6 +292,20 @@ describe.concurrent('a gateway with workers that is told to end', () => {
 });
 
 describe.concurrent('workers', () => {
+  test('that have all ended and cannot begin again are told to be none, and serve what waits when they can', async ({ expect }) => {
+    const stage = new Stage();
+    stage.add('choosy', `import { existsSync } from 'node:fs';
+      export default { name: 'log/choosy', summary: 'refuses to start', apply({ peers }) { if (peers !== null && existsSync(import.meta.dirname + '/refuse')) throw new Error('not now'); } };`);
+    const gateway = await stage.start({ use: ['./choosy.mjs'] });
+    stage.put('refuse');
+    for (const pid of workersOf(gateway)) process.kill(pid, 'SIGKILL');
+    await expect.poll(() => gateway.output().stderr, { timeout: 20_000 }).toContain('a worker could not be started, and no other one serves; new connections wait until one does');
+    const waiting = ask(`${gateway.url}/health/live`);
+    stage.remove('refuse');
+    expect((await waiting).status).toBe(200);
+    await gateway.stop();
+  });
+
   test('say, whichever is asked, that one of them cannot write its journal', async ({ expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
     closeAtEndOfFile({ close: () => rmSync(folder, { recursive: true, force: true }) });
