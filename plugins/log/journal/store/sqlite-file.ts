@@ -1,5 +1,5 @@
-/** The file of the log in SQLite: opened, or put aside where it is damaged. */
-import { closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
+/** The file of the log in SQLite: opened, put aside where it is damaged, or begun anew where somebody has deleted it. */
+import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { SQLInputValue } from 'node:sqlite';
 import { defineBody } from './blocks.ts';
@@ -58,6 +58,18 @@ export class SqliteFile {
     if (inodeOf(this.#file) === this.#inode) this.#aside = putAside(this.#file);
   }
 
+  /** Somebody has deleted the file, or put another one in its place. What is written into the one that is open is gone when it is closed. */
+  get isGone(): boolean {
+    return this.#database !== null && inodeOf(this.#file) !== this.#inode;
+  }
+
+  /** Lets go of a file that is gone. The next `open` opens what is in its place. */
+  leave(): void {
+    this.close();
+    const how = beginsAnew(this.#file) ? 'was deleted, and a new one was begun' : 'is another file now, which is used from here on';
+    process.emitWarning(`The log database ${this.#file} was in use and ${how}.`);
+  }
+
   close(): void {
     this.#database?.close();
     this.#database = null;
@@ -65,6 +77,19 @@ export class SqliteFile {
 }
 
 const inodeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.ino;
+
+/** Makes an empty file where there is none; false: there is one, perhaps by another process. */
+function beginsAnew(file: string): boolean {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+  // safety: who still has the deleted file open shares these with it, and not with the new one
+  for (const part of ['-wal', '-shm']) rmSync(file + part, { force: true });
+  return true;
+}
 
 /** Returns the new name. */
 function putAside(file: string): string {

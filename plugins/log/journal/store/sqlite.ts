@@ -93,17 +93,13 @@ const prepareInserts = (database: DatabaseSync): Statements => ({
 
 export const sqliteFile = (dataDir: string): string => join(dataDir, 'logs.db');
 
-export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSettings): Store {
+/** The file with its tables: opened, and opened anew where it was damaged, deleted or replaced. */
+function tablesIn({ dataDir, isDurable }: Pick<StoreSettings, 'dataDir' | 'isDurable'>) {
   let inserts: Statements | null = null;
+  /** A file was let go of, and none is open in its place yet: the disk may have no room for one now. */
+  let isLeft = false;
   const file = new SqliteFile(sqliteFile(dataDir), isDurable);
   const opened = (): DatabaseSync => file.database;
-  const engine: Engine = {
-    grammar,
-    all: async (sql: string, params: readonly unknown[]) => opened().prepare(sql).all(...(params as SQLInputValue[])),
-    floor: () => floorOf(retentionDays, Date.now()),
-    swap: async (first, second) => within(opened(), () => swap(opened(), first, second)),
-  };
-  const roller = new Roller(engine);
   const migrated = async (): Promise<void> => await migrate(migrating(file.open()), sqliteMigrations, (error) => codeOf(error) !== 1);
   const open = async (): Promise<void> => {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -117,19 +113,42 @@ export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSe
     }
     file.takeOver();
     inserts = prepareInserts(opened());
+    isLeft = false;
+  };
+  const leave = (how: () => void): void => {
+    inserts = null;
+    isLeft = true;
+    how();
   };
   const insert = async (rows: readonly Row[]): Promise<void> => {
+    if (file.isGone) leave(() => file.leave());
+    if (isLeft) await open();
     try {
       insertRows(opened(), inserts, rows);
     } catch (error) {
       if (!isBroken(error)) throw error;
       // safety: records would wait in the journal for ever
-      inserts = null;
-      file.putAside();
+      leave(() => file.putAside());
       await open();
       insertRows(opened(), inserts, rows);
     }
   };
+  const close = async (): Promise<void> => {
+    file.close();
+    inserts = null;
+  };
+  return { opened, open, insert, close };
+}
+
+export function createSqliteStore({ retentionDays, ...place }: StoreSettings): Store {
+  const { opened, open, insert, close } = tablesIn(place);
+  const engine: Engine = {
+    grammar,
+    all: async (sql: string, params: readonly unknown[]) => opened().prepare(sql).all(...(params as SQLInputValue[])),
+    floor: () => floorOf(retentionDays, Date.now()),
+    swap: async (first, second) => within(opened(), () => swap(opened(), first, second)),
+  };
+  const roller = new Roller(engine);
   return {
     batch,
     ...createReader(engine),
@@ -147,10 +166,7 @@ export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSe
     },
     blame: (error) => (ofRows.has(codeOf(error)) || error instanceof RangeError || error instanceof TypeError ? 'row' : 'store'),
     forget: async (id) => isId(id) && within(opened(), () => forgetTexts(opened(), bytesOf(id))),
-    async close() {
-      file.close();
-      inserts = null;
-    },
+    close,
   };
 }
 

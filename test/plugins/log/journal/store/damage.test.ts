@@ -1,5 +1,5 @@
-/** Pages of the log in SQLite that are damaged while gateways use it. */
-import { closeSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from 'node:fs';
+/** The log in SQLite whose pages are damaged, or whose file is deleted or replaced, while gateways use it. */
+import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -67,5 +67,47 @@ describe('a database whose pages are damaged while it is open', () => {
     await second.insert([rowFor({ number: 5001 })]);
     for (const store of [first, second]) for (const number of [5000, 5001]) expect(await store.get(idAt(begin, number))).not.toBeNull();
     expect(asideFiles()).toHaveLength(1);
+  });
+});
+
+describe('a database that is deleted while it is open', () => {
+  test.each([['alone', ['']], ['with the files beside it', ['', '-wal', '-shm']]])('is begun anew, %s, and all that had it open go on in the new one', async (_, parts) => {
+    const [first, second] = [await open(), await open()];
+    await first.insert([rowFor({ number: 1 })]);
+    for (const part of parts) rmSync(sqliteFile(place.path) + part);
+    await first.insert([rowFor({ number: 2 })]);
+    await second.insert([rowFor({ number: 3 })]);
+    await first.insert([rowFor({ number: 4 })]);
+    for (const store of stores.splice(0)) await store.close();
+    const next = await open();
+    expect(await Promise.all([1, 2, 3, 4].map(async (number) => (await next.get(idAt(begin, number))) !== null))).toEqual([false, true, true, true]);
+  });
+
+  test('is begun anew as soon as a file can be made there', async () => {
+    const store = await open();
+    await store.insert([rowFor({ number: 1 })]);
+    for (const part of ['', '-wal', '-shm']) rmSync(sqliteFile(place.path) + part);
+    // SQLite opens no folder
+    mkdirSync(sqliteFile(place.path));
+    await expect(store.insert([rowFor({ number: 2 })])).rejects.toThrow();
+    await expect(store.insert([rowFor({ number: 2 })])).rejects.toThrow();
+    rmSync(sqliteFile(place.path), { recursive: true });
+    await store.insert([rowFor({ number: 2 })]);
+    expect(await store.get(idAt(begin, 2))).not.toBeNull();
+  });
+
+  test('is left for the one that somebody has put in its place', async () => {
+    const store = await open();
+    await store.insert([rowFor({ number: 1 })]);
+    await store.close();
+    renameSync(sqliteFile(place.path), join(place.path, 'backup.db'));
+    const other = await open();
+    await other.insert([rowFor({ number: 2 })]);
+    for (const part of ['-wal', '-shm']) rmSync(sqliteFile(place.path) + part);
+    renameSync(join(place.path, 'backup.db'), sqliteFile(place.path));
+    await other.insert([rowFor({ number: 3 })]);
+    await other.close();
+    const next = await open();
+    expect(await Promise.all([1, 2, 3].map(async (number) => (await next.get(idAt(begin, number))) !== null))).toEqual([true, false, true]);
   });
 });
