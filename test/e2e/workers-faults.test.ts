@@ -312,9 +312,12 @@ describe.concurrent('workers', () => {
     const gateway = await start(config({ data_dir: folder }));
     const journals = join(folder, 'journal');
     renameSync(journals, `${journals}-away`);
+    // a folder that is only gone would be made again
+    writeFileSync(journals, '');
     await ask(`${gateway.url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content: 'hi' }] } });
     const states = async (): Promise<Set<string>> => new Set(await Promise.all(Array.from({ length: 30 }, async () => JSON.parse((await ask(`${gateway.url}/`)).text).health.status as string)));
     await expect.poll(states).toEqual(new Set(['degraded']));
+    rmSync(journals);
     renameSync(`${journals}-away`, journals);
     await expect.poll(states).toEqual(new Set(['ok']));
     await gateway.stop();

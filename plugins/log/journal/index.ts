@@ -4,6 +4,7 @@
  * here fails or bends a request, or holds it up by more than its own write.
  */
 import { hash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import type { FromSchema } from 'json-schema-to-ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { withholdsBodies } from '../../../core/pipeline/context.ts';
@@ -22,10 +23,11 @@ import type { Frame } from './write/frames.ts';
 import { createHealth } from './health.ts';
 import { OtherJournals } from './other-journals.ts';
 import { createLogReader } from './reader.ts';
-import { createInstance, removeInstance, rootOf } from './write/segments.ts';
+import { nothingLost } from './write/lost.ts';
+import { createInstance, remakeInstance, removeInstance, rootOf } from './write/segments.ts';
 import type { Instance } from './write/segments.ts';
 import { isAddress } from './store/postgres-address.ts';
-import { JournalWriter, nothingLost } from './write/writer.ts';
+import { JournalWriter } from './write/writer.ts';
 import { Writers } from './write/writers.ts';
 
 const schema = {
@@ -66,7 +68,12 @@ export default definePlugin<Options>({
     const lost = state('lost', nothingLost);
     const writers = state('writers', () => new Writers());
     const buried = (records: number): void => void (lost.deadLettered += records);
-    const client = createClient({ logger, disk, buried });
+    const gone = (): void => {
+      // the thread may have said so more than once
+      if (instance === null || writer === null || existsSync(instance.folder)) return;
+      instance = madeAgain(instance, { writer, logger });
+    };
+    const client = createClient({ logger, disk, gone, buried });
     const trouble = (): string | null => writer?.trouble ?? null;
     log.provide(createLogReader({ client, others: new OtherJournals(peers, client), events, trouble, counts: () => writer?.counts ?? { ...lost, written: 0 }, retentionDays, bodies, place: hash('sha256', `${store} ${url ?? dataDir}`) }));
 
@@ -133,6 +140,19 @@ function begin(root: string): Instance {
   } catch (cause) {
     const refused = new Error(`The journal cannot be begun in ${root}: ${(cause as Error).message}. Name another place with server.data_dir.`, { cause });
     throw Object.assign(refused, { exitCode: 4 });
+  }
+}
+
+/** The folder of a journal that was deleted, where it can be made again. */
+function madeAgain(instance: Instance, { writer, logger }: { writer: JournalWriter; logger: Logger }): Instance {
+  try {
+    const again = remakeInstance(instance);
+    writer.moveOn();
+    logger.warn('the folder of the journal was deleted while the gateway used it; it is made again', { folder: again.folder });
+    return again;
+  } catch {
+    // the thread of the store says so again
+    return instance;
   }
 }
 

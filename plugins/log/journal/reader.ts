@@ -7,7 +7,7 @@ import { StoreUnavailable } from './drain/client.ts';
 import type { StoreClient } from './drain/client.ts';
 import type { LogEvents } from './events.ts';
 import type { OtherJournals } from './other-journals.ts';
-import type { Counts } from './write/writer.ts';
+import type { Counts } from './write/lost.ts';
 
 export interface ReaderParts {
   readonly client: StoreClient;

@@ -30,6 +30,8 @@ export interface StoreClient extends Reader, KeyCalls, Pick<OwnCalls, 'ping' | '
 export interface ClientEvents {
   readonly logger: Logger;
   readonly disk: (change: { readonly removed: number; readonly elsewhere: number }) => void;
+  /** Called when somebody has deleted the folder of this gateway's journal, again and again until it is there. */
+  readonly gone: () => void;
   /** Called when the store has refused so many records. They are counted here, so that the end of the thread or its silence takes none away. */
   readonly buried: (records: number) => void;
 }
@@ -105,7 +107,7 @@ interface ThreadEvents extends ClientEvents {
 }
 
 /** Starts the worker, and starts it again when it fails, with longer and longer pauses. Records wait in the journal meanwhile; none is lost. */
-function keepRunning(settings: WorkerSettings, { logger, disk, buried, calls, opened }: ThreadEvents): Thread {
+function keepRunning(settings: WorkerSettings, { logger, disk, gone, buried, calls, opened }: ThreadEvents): Thread {
   const thread: Thread = { worker: null, isClosing: false };
   let crashes = 0;
   let drainedBefore = 0;
@@ -118,6 +120,7 @@ function keepRunning(settings: WorkerSettings, { logger, disk, buried, calls, op
       if (told.type === 'answer') calls.settle(told.id, told.answer);
       else if (told.type === 'drained') drainedBefore = told.drained;
       else if (told.type === 'disk') disk(told);
+      else if (told.type === 'gone') gone();
       else if (told.type === 'buried') buried(told.records);
       else if (told.type === 'log') logger[told.level](told.message, told.facts);
       else {

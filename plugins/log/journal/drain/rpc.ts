@@ -62,5 +62,7 @@ export type Told =
   | { readonly type: 'drained'; readonly drained: number }
   /** How many records the store has refused since the last such message. */
   | { readonly type: 'buried'; readonly records: number }
+  /** The folder of this gateway's journal is not there any more. Said again until it is. */
+  | { readonly type: 'gone' }
   | { readonly type: 'disk'; readonly removed: number; readonly elsewhere: number }
   | { readonly type: 'log'; readonly level: 'info' | 'warn' | 'error'; readonly message: string; readonly facts: Readonly<Record<string, unknown>> };

@@ -2,6 +2,7 @@
  * The thread that owns the store: it drains the journals into the store and answers the calls of the request thread. A store that
  * is down is tried again with longer and longer pauses. Records wait in the journal meanwhile; none is lost.
  */
+import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -116,6 +117,7 @@ let failures = 0;
 function failed(error: unknown): number {
   fault = faultOf(error);
   takesRecords = false;
+  if (!existsSync(folder)) tell({ type: 'gone' });
   if (failures === 0) tell({ type: 'log', level: 'warn', message: 'the log store does not take records; they wait in the journal', facts: { fault, reason: reasonOf(error) } });
   const longest = Math.min(backoffMs.most, backoffMs.first * 2 ** Math.min(failures++, 10));
   return longest * (0.5 + Math.random() / 2);

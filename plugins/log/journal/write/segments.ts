@@ -78,6 +78,16 @@ export function createInstance(root: string): Instance {
   throw new Error(`no file in ${root} can be locked`);
 }
 
+/** Makes the folder of a living instance again that somebody has deleted, and takes its lock. Throws where it cannot be made. */
+export function remakeInstance({ folder, claim: former }: Instance): Instance {
+  makeFolder(folder);
+  const claimed = claim(folder);
+  // safety: a disk that was away may come back with the former folder, which must not be free for others then
+  if (claimed !== null) return { folder, claim: { release: () => [claimed, former].forEach((one) => one.release()) } };
+  rmSync(folder, { recursive: true, force: true });
+  throw new Error(`no file in ${folder} can be locked`);
+}
+
 /** Takes the locks of all folders whose instances are dead, and returns them. */
 export function adoptOrphans(root: string, mine: ReadonlySet<string>): Instance[] {
   if (!existsSync(root)) return [];

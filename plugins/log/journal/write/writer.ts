@@ -8,6 +8,8 @@ import { promisify } from 'node:util';
 import type { Logger } from '../../../../core/logger.ts';
 import { encodeFrames, lengthOf, STARTED } from './frames.ts';
 import type { Frame } from './frames.ts';
+import { nothingLost } from './lost.ts';
+import type { Counts, Lost } from './lost.ts';
 import { pathOf } from './segments.ts';
 
 const files = { open: promisify(open), close: promisify(close), truncate: promisify(ftruncate), sync: promisify(fdatasync) };
@@ -30,23 +32,6 @@ export interface WriterSettings {
 
 /** `bodies`: there is room for records, but not for their bodies. `full`: there is no room at all. */
 export type Pressure = 'none' | 'bodies' | 'full';
-
-/** What was lost: figures that only rise, in a process and over its reloads. */
-export interface Lost {
-  /** Records that were dropped because there was no room. */
-  dropped: number;
-  /** Records that were written without their bodies because there was no room. */
-  bodiesDropped: number;
-  /** Records that the store refused. */
-  deadLettered: number;
-}
-
-export const nothingLost = (): Lost => ({ dropped: 0, bodiesDropped: 0, deadLettered: 0 });
-
-export interface Counts extends Readonly<Lost> {
-  /** Records that are written or wait in memory. */
-  readonly written: number;
-}
 
 const largestSegment = 16 * 1024 * 1024;
 const roomForBodies = 0.8;
@@ -79,6 +64,8 @@ export class JournalWriter {
   /** safety: a disk that lets a write wait must not stop all requests again and again: until then other threads write. */
   #slowUntil = 0;
   #retry: NodeJS.Timeout | undefined;
+  /** The open segment was deleted. */
+  #isLost = false;
 
   constructor(settings: WriterSettings) {
     this.#settings = { maxWaiting: 64 * 1024 * 1024, retryMs: 1000, slowMs: 20, lost: nothingLost(), ...settings };
@@ -141,6 +128,13 @@ export class JournalWriter {
     return this.#told.promise;
   }
 
+  /** Call it when the folder was deleted and made again. The next group goes into another segment: nobody finds the one that is open. */
+  moveOn(): void {
+    this.#isLost = true;
+    // safety: a reader may have the first segment open that was made with the folder, and does not look for another one of that number
+    this.#segment = Math.max(this.#segment, 1);
+  }
+
   /** Tries once more to write the frames that wait, and closes the segment. Resolves to those that could not be written. */
   async close(): Promise<readonly Frame[]> {
     await this.#running;
@@ -179,17 +173,27 @@ export class JournalWriter {
   }
 
   async #write(bytes: Buffer): Promise<void> {
-    this.#file ??= await this.#begin();
+    const file = await this.#opened();
     try {
-      await this.#writeAll(this.#file, bytes);
+      await this.#writeAll(file, bytes);
     } catch (error) {
-      await this.#undo(this.#file);
+      await this.#undo(file);
       throw error;
     }
-    if (this.#settings.isDurable) await this.#sync(this.#file);
+    if (this.#settings.isDurable) await this.#sync(file);
     this.#offset += bytes.length;
     this.#onDisk += bytes.length;
-    if (this.#offset >= this.#segmentBytes) await this.#leave(this.#file);
+    if (this.#offset >= this.#segmentBytes) await this.#leave(file);
+  }
+
+  /** The segment that is written. One that was lost, also while it was opened, is left for the next. */
+  async #opened(): Promise<number> {
+    while (this.#file === null || this.#isLost) {
+      if (this.#file !== null) await this.#leave(this.#file);
+      this.#isLost = false;
+      this.#file = await this.#begin();
+    }
+    return this.#file;
   }
 
   async #writeAll(file: number, bytes: Buffer): Promise<void> {

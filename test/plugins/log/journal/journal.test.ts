@@ -282,8 +282,11 @@ describe('log/journal', () => {
     const health = async (): Promise<any> => ((await (await get('/')).json()) as any).health;
     const [journal] = journals();
     renameSync(journal as string, `${journal}-away`);
+    // a folder that is only gone would be made again
+    writeFileSync(journal as string, '');
     await chat({});
     expect(await health()).toMatchObject({ status: 'degraded', database: { connected: false, error: 'journal_not_written' } });
+    rmSync(journal as string);
     renameSync(`${journal}-away`, journal as string);
     while ((await health()).status !== 'ok') await pause(20);
     expect(await stored()).toHaveLength(1);

@@ -1,5 +1,5 @@
 /** A config that is reloaded while the journal cannot be written: what waits in memory goes on to the gateway of the next config. */
-import { readdirSync, renameSync } from 'node:fs';
+import { readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { States } from '../../../../core/host/state.ts';
@@ -28,7 +28,11 @@ const begin = (plugins: readonly unknown[] = ['log/journal']): Promise<TestGatew
 /** Asks while the journal of the gateway cannot be written. Returns the ids of the requests. */
 async function askInVain(gateway: TestGateway): Promise<readonly string[]> {
   const root = join(place.path, 'journal');
-  for (const name of readdirSync(root)) renameSync(join(root, name), join(place.path, `away-${name}`));
+  for (const name of readdirSync(root)) {
+    renameSync(join(root, name), join(place.path, `away-${name}`));
+    // a folder that is only gone would be made again
+    writeFileSync(join(root, name), '');
+  }
   const ids: string[] = [];
   for (let number = 0; number < 3; number++) ids.push((await gateway.chat({})).headers.get('x-request-id') ?? '');
   return ids;

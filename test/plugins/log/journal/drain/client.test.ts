@@ -35,7 +35,7 @@ beforeEach(() => {
   place = folder();
   instance = createInstance(rootOf(place.path));
   writer = new JournalWriter({ folder: instance.folder, maxBytes: 2 ** 30, isDurable: false, logger });
-  client = createClient({ logger, disk: ({ removed, elsewhere }) => writer.onDisk(removed, elsewhere), buried: (records) => void (writer.lost.deadLettered += records) });
+  client = createClient({ logger, disk: ({ removed, elsewhere }) => writer.onDisk(removed, elsewhere), gone: () => {}, buried: (records) => void (writer.lost.deadLettered += records) });
   events = createEvents(logger);
   reader = createLogReader({ client, others: new OtherJournals(null, client), events, counts: () => writer.counts, trouble: () => writer.trouble, retentionDays: 0, bodies: true, place: 'of the test' });
 });

@@ -1,0 +1,31 @@
+/** Somebody makes room on a disk and deletes what a running gateway needs. */
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { oneUpstream, quietPlugins, testGateway } from '../../../_kit/gateway.ts';
+import { answers, completion, startUpstream } from '../../../_kit/upstream.ts';
+import { folder } from './scene.ts';
+
+test.each([['the journal', 'journal', true], ['the journal of a gateway that nobody has asked yet', 'journal', false], ['the whole data directory', '', true]])('%s is made again where it was deleted, and later records are stored', async (_, part, isAsked) => {
+  const place = folder();
+  const upstream = await startUpstream(answers(completion('hello')));
+  const begin = () => testGateway({ config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, 'log/journal'] }) });
+  const gateway = await begin();
+  const ask = async (): Promise<string> => (await gateway.chat({})).headers.get('x-request-id') ?? '';
+  const isStored = async (id: string, { get } = gateway): Promise<boolean> => (await get(`/api/logs/${id}`)).status === 200;
+  const status = async (): Promise<unknown> => await (await gateway.get('/api/status')).json();
+  if (isAsked) expect(await isStored(await ask())).toBe(true);
+  else await expect.poll(status).toMatchObject({ log: { connected: true } });
+  rmSync(join(place.path, part), { recursive: true });
+  const asked = [await ask(), await ask()];
+  await expect.poll(status, { timeout: 20_000 }).toMatchObject({ health: { status: 'ok' }, log: { connected: true, waitingRecords: 0 } });
+  asked.push(await ask());
+  expect(gateway.lines.filter((line) => line.includes('was deleted'))).toHaveLength(1);
+  await gateway.close();
+  expect(readdirSync(join(place.path, 'journal'))).toEqual([]);
+  const next = await begin();
+  expect(await Promise.all(asked.map((id) => isStored(id, next)))).toEqual([true, true, true]);
+  await next.close();
+  await upstream.close();
+  place.remove();
+});
