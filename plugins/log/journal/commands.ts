@@ -64,9 +64,14 @@ export async function checkStore(dataDir: string, options: StoreOptions): Promis
     if (applied === migrations.length) return { part, state: 'good', text: `${database.place}: up to date` };
     return { part, state: 'note', text: `${database.place}: ${applied === 0 ? 'empty, the first start prepares it' : 'the next start brings it into the form of this version'}` };
   } catch (error) {
-    return { part, state: 'fault', text: `${database.place} cannot be used: ${reasonOf(error)}`, fix: options.store === 'postgres' ? 'start the database, or mend url of log/journal' : 'give the file to the user of the gateway' };
+    return { part, state: 'fault', text: `${database.place} cannot be used: ${reasonOf(error)}`, fix: options.store === 'postgres' ? 'start the database, or mend url of log/journal' : fixOf(error) };
   }
 }
+
+/** SQLITE_IOERR and SQLITE_FULL. SQLite says the first, too, where the disk has no room for the files beside the database. */
+const ofDisk = new Set([10, 13]);
+
+const fixOf = (error: unknown): string => (ofDisk.has(((error as { errcode?: number }).errcode ?? 0) & 0xff) ? 'make room on the disk; where it has room, the disk may have a fault (dmesg)' : 'give the file to the user of the gateway');
 
 type Printing = Pick<Output, 'print'> & { readonly json: boolean };
 

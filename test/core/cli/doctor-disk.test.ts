@@ -43,3 +43,14 @@ test('gateway doctor says that a disk has room, and none for one more file', asy
   const { stdout } = await run(['doctor', '--config', join(folder, 'gateway.config.yaml')]);
   expect(stdout).toMatch(/✗ disk +\S+data: no file can be made, because the disk has no free inodes +→ delete files that nobody needs; df -i/);
 });
+
+test('gateway doctor blames a disk without room for a store that cannot be used, and no rights of a user', async () => {
+  const { folder, data } = configOnDisk('2m');
+  const config = join(folder, 'gateway.config.yaml');
+  expect((await run(['db', 'migrate', '--config', config])).code).toBe(0);
+  // as a gateway leaves it that has ended well
+  for (const part of ['-wal', '-shm']) rmSync(join(data, `logs.db${part}`), { force: true });
+  expect(() => writeFileSync(join(data, 'fill'), Buffer.alloc(4_000_000))).toThrow('ENOSPC');
+  const { stdout } = await run(['doctor', '--config', config]);
+  expect(stdout).toMatch(/✗ store +sqlite \S+ cannot be used: disk I\/O error → make room on the disk; where it has room, the disk may have a fault \(dmesg\)/);
+});
