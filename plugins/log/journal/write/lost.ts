@@ -1,4 +1,5 @@
 /** What of the log was lost, and what was written. */
+
 /** What was lost: figures that only rise, in a process and over its reloads. */
 export interface Lost {
   /** Records that were dropped because there was no room. */
