@@ -1,5 +1,5 @@
 /** One attempt while it runs: what plugins see of it, its time limits, and the source of its chunks. */
-import type { Chunk, Reasoning } from '../chat.ts';
+import type { Chunk, Reasoning, Usage } from '../chat.ts';
 import type { Policy } from '../config.ts';
 import type { Attempt, Candidate, SentRequest } from './context.ts';
 import { GatewayError } from '../errors.ts';
@@ -22,6 +22,7 @@ class SeenAttempt implements Attempt {
   readonly startedAt = performance.now();
   readonly cancellation = new Cancellation();
   #sent: readonly SentRequest[] = nothing;
+  #counted: Usage | null = null;
   #hasBegun = false;
 
   constructor({ number, candidate, reasoning, policy }: AttemptStart) {
@@ -50,6 +51,14 @@ class SeenAttempt implements Attempt {
 
   get sent(): readonly SentRequest[] {
     return this.#sent;
+  }
+
+  counts(usage: Usage): void {
+    this.#counted = usage;
+  }
+
+  get counted(): Usage | null {
+    return this.#counted;
   }
 }
 

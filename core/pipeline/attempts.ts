@@ -245,7 +245,8 @@ export class Attempts {
     const { seen, reply } = running;
     // no provider was asked
     if (seen.candidate.answeredBy !== null) return;
-    if (GatewayError.is(end) && end.usage) reply.add({ type: 'usage', usage: end.usage });
+    const counted = GatewayError.is(end) ? (end.usage ?? seen.counted) : null;
+    if (counted !== null) reply.add({ type: 'usage', usage: counted });
     // a provider that goes on by itself bills what it was asked, whatever has come of it
     const isUsed = end === 'outrun' || !reply.isEmpty || reply.usage.input !== null || (isLeft && !seen.candidate.mapping.cancellation);
     if (end !== null && isUsed) exchange.lost.push({ at: exchange.attempts.length, candidate: seen.candidate, reply, isLeft });

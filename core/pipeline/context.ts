@@ -157,6 +157,8 @@ export interface Attempt {
   readonly hasBegun: boolean;
   /** Tells what goes to the provider. The log keeps it where it keeps bodies. */
   sends(request: SentRequest): void;
+  /** Tells what the provider has counted so far, where it does so before the answer begins. It is on record where the attempt ends before its answer. */
+  counts(usage: Usage): void;
 }
 
 export interface AttemptResult {

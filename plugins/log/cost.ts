@@ -70,7 +70,9 @@ interface LeftAlone extends Pick<Served, 'model' | 'mapping'> {
 
 /** What a provider may count at most that went on with its answer after the gateway had left; null: nobody knows. */
 function atMost(usage: Usage, request: ChatRequest, { model, mapping, listed, circumstances }: LeftAlone): Usage | null {
-  const input = usage.input ?? promptEstimate(request);
+  const estimate = promptEstimate(request);
+  // what is counted of embeddings may be that of some of their calls
+  const input = request.ask?.kind === 'embeddings' ? Math.max(usage.input ?? 0, estimate ?? 0) : (usage.input ?? estimate);
   // a dialect that sends a budget for thinking may add it to the caller's limit
   const asked = mapping.reasoning?.max_tokens === true ? null : request.maxTokens;
   const limits = [asked, model.max_output_tokens].filter((limit) => limit !== null);

@@ -29,24 +29,17 @@ export async function embed(context: Streaming, parts: AttemptParts): Promise<Ch
   const found = await inTurns(calls, async (wire) => {
     const part = await call(wire, embedder, { context, parts });
     answered.push(part);
+    // the provider bills them, whatever comes of the others
+    parts.attempt.counts(usageOf(tokensOf(answered)));
     return part;
-  }).catch((thrown: unknown) => {
-    throw withTokens(thrown, answered);
   });
   const vectors = found.flatMap((part) => part.vectors);
   if (vectors.length !== inputs.length) throw new GatewayError('upstream_invalid_response', `The provider sent ${vectors.length} vectors for ${inputs.length} inputs.`);
   return { ...sourceOf(chunksOf(vectors, tokensOf(found))), adjustments: calls[0]?.adjustments ?? [] };
 }
 
-/** What the provider counted; null: it did not say, or nothing was asked. */
-const tokensOf = (parts: readonly Part[]): number | null => (parts.length === 0 ? null : parts.reduce<number | null>((sum, { tokens }) => (sum === null || tokens === null ? null : sum + tokens), 0));
-
-/** What ends the attempt, with the tokens of the calls that were answered: the provider bills them. */
-function withTokens(thrown: unknown, answered: readonly Part[]): unknown {
-  const tokens = tokensOf(answered);
-  if (tokens !== null && GatewayError.is(thrown)) thrown.usage = usageOf(tokens);
-  return thrown;
-}
+/** What the provider counted; null: it did not say. */
+const tokensOf = (parts: readonly Part[]): number | null => parts.reduce<number | null>((sum, { tokens }) => (sum === null || tokens === null ? null : sum + tokens), 0);
 
 const usageOf = (input: number | null): Usage => ({ input, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null });
 

@@ -24,7 +24,7 @@ const likeCohere: Step = (response, asked) => answers({ embeddings: (asked.json[
 
 interface Scene extends TestGateway {
   readonly up: ScriptedUpstream;
-  embed(body: object, headers?: Record<string, string>): Promise<Response>;
+  embed(body: object, headers?: Record<string, string>, signal?: AbortSignal): Promise<Response>;
 }
 
 const kinds: Record<string, { dialect: string; externalId: string; step: Step }> = {
@@ -34,20 +34,20 @@ const kinds: Record<string, { dialect: string; externalId: string; step: Step }>
   cohere: { dialect: 'bedrock', externalId: 'cohere.embed-english-v3', step: likeCohere },
 };
 
-async function scene(kind: string, step: Step = kinds[kind]?.step as Step): Promise<Scene> {
+async function scene(kind: string, step: Step = kinds[kind]?.step as Step, { mapping = {}, policy = {} }: { mapping?: object; policy?: object } = {}): Promise<Scene> {
   const up = await provider(step);
   const { dialect = '', externalId = '' } = kinds[kind] ?? {};
   const architecture = { input_modalities: ['text'], output_modalities: ['embeddings'] };
   const gateway = await gatewayOf({
     providers: { up: { dialect, base_url: up.url, api_key: 'k' }, mock: { dialect: 'mock' } },
     models: [
-      { id: 'vectors', architecture, pricing: { prompt: '0.000001', completion: '0' }, providers: [{ providerId: 'up', externalId, streaming: false }] },
+      { id: 'vectors', architecture, pricing: { prompt: '0.000001', completion: '0' }, providers: [{ providerId: 'up', externalId, streaming: false, ...mapping }] },
       { id: 'mocked', free: true, architecture, providers: [{ providerId: 'mock', streaming: false }] },
       { id: 'chat', free: true, providers: [{ providerId: 'up' }] },
     ],
-    routing: { default: { retry: { same_target: 0 } } },
+    routing: { default: { retry: { same_target: 0 }, ...policy } },
   });
-  return { ...gateway, up, embed: (body, headers = {}) => gateway.post({ model: 'vectors', ...body }, { path: '/v1/embeddings', headers }) };
+  return { ...gateway, up, embed: (body, headers = {}, signal) => gateway.post({ model: 'vectors', ...body }, { path: '/v1/embeddings', headers, ...(signal && { signal }) }) };
 }
 
 const vectorsIn = async (response: Response): Promise<unknown[]> => ((await response.json()) as { data: { embedding: unknown }[] }).data.map(({ embedding }) => embedding);
@@ -111,6 +111,25 @@ describe('POST /v1/embeddings', () => {
     expect((await embed({ input: Array.from({ length: 12 }, (_, at) => `text ${at}`) })).status).toBe(503);
     expect(up.asked).toHaveLength(9);
     expect(records[0]).toMatchObject({ outcome: 'failed', cost: '0.000003', usage: { promptTokens: 3 } });
+  });
+
+  describe.each<[string, object]>([['its client leaves', {}], ['its time is over', { timeout_ms: { first_byte: 1000 } }]])('where %s after some of its calls were answered', (end, policy) => {
+    // eight calls run at one time, so the ninth is asked when the first has its answer
+    const firstOnly: Step = (response, asked) => (asked.json['inputText'] === 'text 0' ? likeTitan(response, asked) : undefined);
+
+    it.each<[string, boolean, object]>([
+      ['what these used, at a provider that stops when it is left', true, { cost: '0.000003', costIsUpperBound: false }],
+      ['the most that all of them may use, at a provider that goes on', false, { cost: '0.000024', costIsUpperBound: true }],
+    ])('has on record %s', async (_, cancellation, cost) => {
+      const { embed, up, records } = await scene('titan', firstOnly, { mapping: { cancellation }, policy });
+      const leaving = new AbortController();
+      const asking = embed({ input: Array.from({ length: 12 }, (_, at) => `text ${at}`) }, {}, leaving.signal).catch(() => null);
+      await expect.poll(() => up.asked.length).toBe(9);
+      if (end === 'its client leaves') leaving.abort();
+      await asking;
+      await expect.poll(() => records.length).toBe(1);
+      expect(records[0]).toMatchObject({ outcome: end === 'its client leaves' ? 'gone' : 'failed', usage: { promptTokens: 3 }, ...cost });
+    });
   });
 
   it('tells an error that a provider gives with status 200 in its words, and as what it is', async () => {
