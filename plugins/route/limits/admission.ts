@@ -29,6 +29,8 @@ interface Booked {
   targets: Map<string, Hold> | null;
   /** Targets that are being asked. */
   asked: string[];
+  /** Targets that are being asked, or were, while the ledger still thinks about them; null: none. */
+  deciding: Map<string, Promise<undefined>> | null;
   /** Targets whose attempt has failed, and that may be asked again. */
   failed: string[];
   readonly subjects: readonly Subject[];
@@ -151,10 +153,11 @@ export class Admission {
     const target = this.#booked.get(context) ?? booked([], []);
     this.#booked.set(context, target);
     target.asked.push(candidate.target);
-    if (target.targets?.has(candidate.target) === true) {
+    const deciding = target.deciding?.get(candidate.target);
+    if (deciding !== undefined || target.targets?.has(candidate.target) === true) {
       // it is asked again, and what it holds is not let go of when another one is asked beside it
       target.failed = target.failed.filter((failed) => failed !== candidate.target);
-      return undefined;
+      return deciding;
     }
     const subjects = rules.ofCandidate(candidate);
     for (const failed of target.failed.splice(0)) this.#letGo(target, failed);
@@ -168,7 +171,10 @@ export class Admission {
       // another one may have outrun it while the ledger was asked
       if (!target.asked.includes(candidate.target)) this.#letGo(target, candidate.target);
     };
-    return isThenable(verdict) ? verdict.then((reached) => (this.#isOver(context, target, reached) ? undefined : act(reached))) : act(verdict);
+    if (!isThenable(verdict)) return act(verdict);
+    const decided = verdict.finally(() => target.deciding?.delete(candidate.target)).then((reached) => (this.#isOver(context, target, reached) ? undefined : act(reached)));
+    (target.deciding ??= new Map()).set(candidate.target, decided);
+    return decided;
   }
 
   /** The error of a candidate without room: the next candidate is asked. */
@@ -250,7 +256,7 @@ function fitsByItself({ refusal, levels }: Verdict, { ask, first, caller, contex
   }));
 }
 
-const booked = (subjects: readonly Subject[], levels: readonly Level[]): Booked => ({ hold: null, targets: null, asked: [], failed: [], subjects, levels });
+const booked = (subjects: readonly Subject[], levels: readonly Level[]): Booked => ({ hold: null, targets: null, asked: [], deciding: null, failed: [], subjects, levels });
 
 function askOf(subjects: readonly Subject[], candidates: readonly Candidate[], { request, isDryRun }: Normalised): Ask {
   const isLight = candidates.find(({ dropped }) => dropped === null)?.answeredBy !== null;

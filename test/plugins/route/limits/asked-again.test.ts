@@ -1,0 +1,36 @@
+/** A target that is asked a second time while the Redis of its limits still thinks about the first. */
+import { expect, onTestFinished, test } from 'vitest';
+import { testGateway, twoUpstreams } from '../../../_kit/gateway.ts';
+import { proxyTo } from '../../../_kit/proxy.ts';
+import { startRedis } from '../../../_kit/servers.ts';
+import { answers, completion, event, pause, startUpstream } from '../../../_kit/upstream.ts';
+
+test.each([5, 1])('a target that is outrun while a slow Redis is asked, and asked again because the quicker one broke, holds one of %i places, and none at the end', async (concurrent) => {
+  const server = await startRedis();
+  const proxy = await proxyTo(server.url);
+  const [one, two] = [await startUpstream(answers(completion('one'))), await startUpstream(answers(completion('two')))];
+  const routing = { default: { strategy: 'ordered', hedge_ms: 60, retry: { same_target: 0 } } };
+  const gateway = await testGateway({ config: twoUpstreams(one.url, two.url, { routing, limits: [{ by: 'provider', match: 'two', concurrent }], redis: { url: proxy.url } }) });
+  onTestFinished(async () => {
+    await gateway.close();
+    await Promise.all([one, two, proxy].map((each) => each.close()));
+    await server.stop();
+  });
+  // the scripts are known to Redis from here on
+  one.script(answers({ error: { message: 'no' } }, { status: 500 }));
+  expect((await gateway.chat({})).status).toBe(200);
+  proxy.delayMs = 220;
+  const before = proxy.requests;
+  one.script(async (response) => {
+    while (proxy.requests === before) await pause(1);
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(event({ role: 'assistant', content: 'o' }));
+    await pause(20);
+    response.socket?.resetAndDestroy();
+  });
+  expect((await gateway.chat({})).status).toBe(200);
+  expect(gateway.records[1]?.attempts.map(({ provider, outcome }) => [provider, outcome])).toEqual([['two', 'outrun'], ['one', 'upstream_truncated'], ['two', 'answered']]);
+  proxy.delayMs = 0;
+  const used = async (): Promise<unknown> => ((await (await gateway.get('/api/limits')).json()) as { data: { used: number }[] }).data[0]?.used;
+  await expect.poll(used).toBe(0);
+});
