@@ -1,6 +1,6 @@
 /**
  * Reads server-sent events. `stream/upstream` makes one reader for each attempt and gives the events to a decoder. Comments give no
- * event; whoever reads the bytes sees that the provider is alive.
+ * event, and neither does `data: null`; whoever reads the bytes sees that the provider is alive.
  */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { Framer, WireEvent } from './dialect.ts';
@@ -25,6 +25,7 @@ export function createSseReader({ maxEventBytes }: { readonly maxEventBytes: num
     // safety: this bounds memory. The parser counts characters, and a text never has more of them than bytes; `exceeds` counts exactly
     maxBufferSize: maxEventBytes + framing,
     onEvent(event: EventSourceMessage) {
+      if (isNothing(event)) return;
       isTooLarge ||= exceeds(event.data, maxEventBytes);
       if (!isTooLarge) events.push(event);
     },
@@ -46,6 +47,9 @@ export function createSseReader({ maxEventBytes }: { readonly maxEventBytes: num
     end: () => read(`${utf8.decode()}\n\n`),
   };
 }
+
+/** wire: servers and proxies write `data: null` between the events of an answer, or after them (anomalyco/opencode#50314, decolua/9router#1148, 2026). An error is one whatever its data is. */
+const isNothing = ({ event, data }: EventSourceMessage): boolean => data === 'null' && event !== 'error';
 
 /** cost: counting bytes is slow, so they are counted only if the number of characters does not decide. A UTF-16 unit is at most three bytes. */
 const exceeds = (data: string, maxBytes: number): boolean =>

@@ -25,6 +25,8 @@ describe('reading an event stream', () => {
     ['joins lines of one event', 'data: a\ndata: b\n\n', [{ data: 'a\nb' }]],
     ['keeps the name of an event', 'event: error\ndata: {}\n\n', [{ event: 'error', data: '{}' }]],
     ['gives nothing for comments', ': OPENROUTER PROCESSING\n\n: keep-alive\n\ndata: a\n\n', [{ data: 'a' }]],
+    ['gives nothing for data that is null', 'data: null\n\ndata: a\n\nevent: ping\ndata:null\n\ndata: "null"\n\n', [{ data: 'a' }, { data: '"null"' }]],
+    ['keeps an error that is null', 'event: error\ndata: null\n\n', [{ event: 'error', data: 'null' }]],
     ['ignores a byte order mark', '\uFEFFdata: a\n\n', [{ data: 'a' }]],
     ['keeps a byte order mark that is data', '\uFEFFdata: \uFEFFa\n\n', [{ data: '\uFEFFa' }]],
     ['ignores fields that it does not know', 'id: 1\nretry: 10\nwhatever: x\ndata: a\n\n', [{ data: 'a' }]],

@@ -1,7 +1,7 @@
-/** stream/upstream: what servers write around one JSON body. */
+/** stream/upstream: what servers write around one JSON body, and between the events of a stream. */
 import { expect, it } from 'vitest';
-import { oneUpstream } from '../../_kit/gateway.ts';
-import { answers, completion, pause } from '../../_kit/upstream.ts';
+import { oneUpstream, readEvents } from '../../_kit/gateway.ts';
+import { answers, completion, pause, said, streams } from '../../_kit/upstream.ts';
 import { contentOf, errorOf, gatewayOf, provider } from '../../core/scene.ts';
 
 const whole = JSON.stringify(completion('whole'));
@@ -42,4 +42,18 @@ it('a body that ends again and again as a stream does is no JSON', async () => {
   const { chat } = await gatewayOf(oneUpstream(up.url));
   expect((await errorOf(await chat({}))).code).toBe('upstream_truncated');
   expect((await errorOf(await chat({}))).code).toBe('upstream_invalid_response');
+});
+
+const events = (...data: object[]): string[] => data.map((one) => `data: ${JSON.stringify(one)}\n\n`);
+
+it.each<[string, string[]]>([
+  ['openai-chat', said('Hel', 'lo.')],
+  ['openai-responses', events({ type: 'response.created', response: { id: 'r' } }, { type: 'response.output_text.delta', item_id: 'm', output_index: 0, content_index: 0, delta: 'Hello.' }, { type: 'response.completed', response: { id: 'r', status: 'completed', output: [] } })],
+  ['anthropic', events({ type: 'message_start', message: { id: 'm' } }, { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Hello.' } }, { type: 'content_block_stop', index: 0 }, { type: 'message_delta', delta: { stop_reason: 'end_turn' } }, { type: 'message_stop' })],
+  ['gemini', events({ candidates: [{ index: 0, content: { parts: [{ text: 'Hello.' }] }, finishReason: 'STOP' }] })],
+])('events that are null are read past, in a stream of %s', async (dialect, parts) => {
+  const up = await provider(streams(['data: null\n\n', ...parts.flatMap((part) => [part, 'event: ping\ndata: null\n\n'])]));
+  const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect, base_url: up.url, api_key: 'k' } } }));
+  const { text, done } = await readEvents(await chat({ stream: true }));
+  expect([text, done]).toEqual(['Hello.', true]);
 });
