@@ -99,18 +99,33 @@ const isLong = (value: unknown, context?: Context): boolean => typeof value === 
 /** Whole numbers of a request that lose digits, by the object or the list that holds them. Whoever checks a parameter gets a number all the same. */
 const longIntegers = new WeakMap<object, Map<string, string>>();
 
+/** cost: in a process that never got such a number, nobody looks for one in what is sent. */
+let isNoted = false;
+
 function noteLongIntegers(this: object, ...[key, value, context]: [key: string, value: unknown, context?: Context]): unknown {
-  if (!isLong(value, context)) return value;
+  if (!isLong(value, context) || String(value) === context?.source) return value;
+  isNoted = true;
   const known = longIntegers.get(this);
   if (known === undefined) longIntegers.set(this, new Map([[key, context?.source ?? '']]));
   else known.set(key, context?.source ?? '');
   return value;
 }
 
-/** An object of a request as JSON text, with all digits of its whole numbers. cost: only a text with a long number is written with a replacer */
+/**
+ * An object of a request, or one that has objects of a request in it, as JSON text, with all digits of their whole numbers.
+ * cost: only a text with a long number is written with a replacer
+ */
 export function asGiven(value: object): string {
   const text = JSON.stringify(value);
-  return /\d{16}|e\+/.test(text) ? JSON.stringify(value, withGivenDigits) : text;
+  return isNoted && longNumber.test(text) ? JSON.stringify(value, withGivenDigits) : text;
+}
+
+const longNumber = /[:,[]-?\d(?:\d{15}|[\d.]*e\+)/;
+
+/** An object of a request for who copies its parts: JSON.stringify writes the whole numbers of the result, and of its copies, with all their digits. Mostly the same object. */
+export function withGivenNumbers(value: object): object {
+  const text = isNoted ? asGiven(value) : '';
+  return longNumber.test(text) ? (objectIn(text) ?? value) : value;
 }
 
 function withGivenDigits(this: object, key: string, value: unknown): unknown {

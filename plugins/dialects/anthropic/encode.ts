@@ -1,6 +1,7 @@
 /** Encodes a chat request for the Messages API. `adjustments` names each parameter that is not sent as the caller set it. */
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, Message } from '../../../core/chat.ts';
+import { asGiven } from '../../../core/wire/json.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { fieldsOf, isFields } from '../../../core/wire/fields.ts';
@@ -48,7 +49,7 @@ export function encode(request: ChatRequest, target: Target): WireRequest {
   const body = isCount ? withoutAnswerFields(whole) : whole;
   const wire = { path: isCount ? '/messages/count_tokens' : '/messages', headers: headersOf(target.provider, betas), body };
   const { path, headers, body: sent } = isVertex(target.provider) ? forVertex(wire, target, { isCount, isStream: request.stream }) : wire;
-  return { path, headers, body: JSON.stringify(sent), adjustments: adjustments.list };
+  return { path, headers, body: asGiven(sent), adjustments: adjustments.list };
 }
 
 /** wire: fields that say how to answer are a 400 where only a count is asked for (Anthropic: Count tokens) */

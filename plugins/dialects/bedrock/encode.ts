@@ -1,6 +1,7 @@
 /** Encodes a chat request for Converse. `adjustments` names each parameter that is not sent as the caller set it. */
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, Message } from '../../../core/chat.ts';
+import { asGiven } from '../../../core/wire/json.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { isFields } from '../../../core/wire/fields.ts';
 import { claudeSchema, needsTool } from '../families/claude-schema.ts';
@@ -20,7 +21,7 @@ export function encode(request: ChatRequest, target: Target): WireRequest {
     // wire: the model id is one segment of the path, so the colons and slashes of an ARN are encoded (Amazon Bedrock: Converse)
     path: `/model/${encodeURIComponent(target.mapping.externalId)}/${request.stream ? 'converse-stream' : 'converse'}`,
     headers: { 'content-type': 'application/json', accept: request.stream ? 'application/vnd.amazon.eventstream' : 'application/json' },
-    body: JSON.stringify(draft.body()),
+    body: asGiven(draft.body()),
     adjustments: draft.adjustments.list,
   };
 }

@@ -1,5 +1,6 @@
 /** Reduces a JSON Schema to the subset that Claude takes for structured answers and strict tools. */
 import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
+import { withGivenNumbers } from '../../../core/wire/json.ts';
 
 /** A schema in that subset. */
 export interface ClaudeSchema {
@@ -25,7 +26,7 @@ const listed = new Set(['anyOf', 'allOf', 'oneOf']);
 /** Reduces a schema. Keywords that Claude refuses move into the description, each object gets `additionalProperties: false`, and `oneOf` becomes `anyOf`. */
 export function claudeSchema(schema: object): ClaudeSchema {
   const dropped = new Set<string>();
-  return { schema: cleaned(schema as Fields, dropped), dropped: [...dropped] };
+  return { schema: cleaned(withGivenNumbers(schema) as Fields, dropped), dropped: [...dropped] };
 }
 
 function cleaned(schema: Fields, dropped: Set<string>): Fields {

@@ -1,6 +1,7 @@
 /** Encodes a chat request for generateContent. `adjustments` names each parameter that is not sent as the caller set it. */
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
+import { asGiven } from '../../../core/wire/json.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
@@ -49,7 +50,7 @@ const own: Readonly<Record<string, readonly [place: 'top' | 'config', wire: stri
 /** Encodes a request, credentials not included. A pure function. Throws `unsupported_value` for what the API cannot carry. */
 export function encode(request: ChatRequest, target: Target): WireRequest {
   const draft = new Draft(request, target);
-  return { path: pathOf(target, request.stream), headers: { 'content-type': 'application/json' }, body: JSON.stringify(draft.body()), adjustments: draft.adjustments.list };
+  return { path: pathOf(target, request.stream), headers: { 'content-type': 'application/json' }, body: asGiven(draft.body()), adjustments: draft.adjustments.list };
 }
 
 /** One request while it is encoded, with its adjustments. */

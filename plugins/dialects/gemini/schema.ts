@@ -4,6 +4,7 @@
  * wire: the subset is the object `Schema` (Gemini API: generateContent, Schema).
  */
 import { bare, type Fields, isFields, listOf } from '../../../core/wire/fields.ts';
+import { withGivenNumbers } from '../../../core/wire/json.ts';
 
 /** A schema of the subset, and the keywords that are lost. */
 export interface Reduced {
@@ -33,7 +34,8 @@ type Trail = readonly string[];
 /** Reduces a schema. */
 export function reduceSchema(root: object): Reduced {
   const lost = new Set<string>();
-  const schema = new Reducer(root as Fields, lost).reduce(root, []);
+  const given = withGivenNumbers(root);
+  const schema = new Reducer(given as Fields, lost).reduce(given, []);
   return { schema, lost: [...lost] };
 }
 
@@ -45,6 +47,12 @@ function unescaped(step: string): string {
     // a name with a bare percent sign
     return step;
   }
+}
+
+/** The type of a value. A number may have more digits than a double, so its JSON tells. */
+function typeIn(value: unknown): string {
+  const number = Number(JSON.stringify(value));
+  return Number.isNaN(number) ? typeof value : Number.isInteger(number) ? 'integer' : 'number';
 }
 
 class Reducer {
@@ -154,7 +162,7 @@ class Reducer {
     }
     const { description } = reduced;
     reduced['description'] = `${typeof description === 'string' ? `${description} ` : ''}One of: ${named.map((value) => JSON.stringify(value)).join(', ')}.`;
-    const types = new Set(named.map((value) => (typeof value === 'number' ? (Number.isInteger(value) ? 'integer' : 'number') : typeof value)));
+    const types = new Set(named.map(typeIn));
     if (reduced['type'] === undefined && types.size === 1) [reduced['type']] = types;
   }
 

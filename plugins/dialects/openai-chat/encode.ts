@@ -2,6 +2,7 @@
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 import { parameterNames, unsetReasoning } from '../../../core/chat.ts';
 import type { ChatRequest, Reasoning, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
+import { asGiven } from '../../../core/wire/json.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
@@ -20,7 +21,7 @@ export function encode(vendor: Vendor, request: ChatRequest, target: Target): Wi
   return {
     path: `/chat/completions${queryOf(vendor.query, target.provider)}`,
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(draft.body()),
+    body: asGiven(draft.body()),
     adjustments: draft.adjustments.list,
   };
 }

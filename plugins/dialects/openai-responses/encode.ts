@@ -1,6 +1,7 @@
 /** Encodes a chat request for the Responses API. `adjustments` names each parameter that is not sent as the caller set it. */
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, Message, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
+import { asGiven } from '../../../core/wire/json.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
@@ -32,7 +33,7 @@ const leastTokens = 16;
 export function encode(request: ChatRequest, target: Target): WireRequest {
   const habits = habitsOf(target);
   const draft = new Draft(request, target, habits);
-  return { path: `/responses${queryOf(habits.query, target.provider)}`, headers: { 'content-type': 'application/json' }, body: JSON.stringify(draft.body()), adjustments: draft.adjustments.list };
+  return { path: `/responses${queryOf(habits.query, target.provider)}`, headers: { 'content-type': 'application/json' }, body: asGiven(draft.body()), adjustments: draft.adjustments.list };
 }
 
 /** One request while it is encoded, with its adjustments. */

@@ -1,4 +1,4 @@
-/** An id of more digits than a double holds, among the arguments of a call, stays as it is on every way through the gateway. */
+/** A number of more digits than a double holds, among the arguments of a call or in the schema of a tool, stays as it is on every way through the gateway. */
 import { describe, expect, it } from 'vitest';
 import { oneUpstream, readEvents } from '../../_kit/gateway.ts';
 import { answers, completion, streams } from '../../_kit/upstream.ts';
@@ -45,4 +45,32 @@ it('of a tool that the provider runs, comes back to a caller of the Messages API
   const { post } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } } }));
   const reply = await post({ model: 'plain', max_tokens: 9, stream: true, messages: [{ role: 'user', content: 'hi' }] }, { path: '/v1/messages' });
   expect(await reply.text()).toContain(`"partial_json":${JSON.stringify(input)}`);
+});
+
+describe.each([
+  ['openai-chat', 'gpt-5'],
+  ['openai-responses', 'gpt-5'],
+  ['anthropic', 'claude-sonnet-4-5'],
+  ['gemini', 'gemini-2.5-pro'],
+  ['gemini', 'gemini-2.0-flash'],
+  ['bedrock', 'anthropic.claude-sonnet-4-5-v1:0'],
+  ['bedrock', 'amazon.nova-pro-v1:0'],
+])('a bound of 64 bits in the schema of a tool reaches %s, %s', (dialect, externalId) => {
+  const bounds = '"minimum":-9223372036854775808,"maximum":9223372036854775807';
+  const schema = `{"type":"object","properties":{"id":{"type":"integer",${bounds}},"list":{"type":"array","items":{"anyOf":[{"allOf":[{"description":"id"}],"enum":[9007199254740993,1]},{"type":"null"}]}}},"required":["id"]}`;
+  const hi = '"messages":[{"role":"user","content":"hi"}]';
+
+  it.each<[string, string, string]>([
+    ['chat completions', '/v1/chat/completions', `${hi},"tools":[{"type":"function","function":{"name":"find","parameters":${schema}}}]`],
+    ['chat completions, strictly', '/v1/chat/completions', `${hi},"tools":[{"type":"function","function":{"name":"find","strict":true,"parameters":${schema}}}]`],
+    ['a format of the answer', '/v1/chat/completions', `${hi},"response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":${schema}}}`],
+    ['messages', '/v1/messages', `"max_tokens":9,${hi},"tools":[{"name":"find","input_schema":${schema}}]`],
+    ['responses', '/v1/responses', `"input":"hi","tools":[{"type":"function","name":"find","parameters":${schema}}]`],
+  ])('from %s', async (_, path, said) => {
+    const up = await provider(answers({}));
+    const models = [{ id: 'plain', free: true, providers: [{ providerId: 'up', externalId, tools: true }] }];
+    const { post } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect, base_url: up.url, api_key: 'k' } }, models }));
+    await post(`{"model":"plain",${said}}`, { path });
+    for (const number of ['-9223372036854775808', '9223372036854775807', '9007199254740993']) expect(up.asked[0]?.text).toMatch(new RegExp(`${number}(?!\\d)`));
+  });
 });
