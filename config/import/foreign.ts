@@ -1,6 +1,6 @@
 /** Reads a config file of another gateway: its values, and the line of each. */
-import { LineCounter, isAlias, isMap, isNode, isScalar, isSeq, parseDocument } from 'yaml';
-import type { Document, Node } from 'yaml';
+import { LineCounter, isAlias, isMap, isNode, isScalar, isSeq, parseDocument, visit } from 'yaml';
+import type { Alias, Document, Node } from 'yaml';
 import { Exit } from '../../core/exit.ts';
 import { isFields, listOf } from '../../core/wire/fields.ts';
 import type { Fields } from '../../core/wire/fields.ts';
@@ -21,9 +21,25 @@ export function readForeign(name: string, text: string): Foreign {
   const document = parseDocument(text, { lineCounter: lines, merge: true, uniqueKeys: false, prettyErrors: false, logLevel: 'error' });
   const [fault] = document.errors;
   if (fault !== undefined) throw new Exit(1, `${name}:${lines.linePos(fault.pos[0]).line} is not valid YAML: ${faultOf(fault.code)}`);
+  const circle = circleIn(document);
+  if (circle !== null) throw new Exit(1, `${name}:${lines.linePos(circle.range?.[0] ?? 0).line} is not a config: the alias *${circle.source} stands inside the value that &${circle.source} names, so that value has no end. Write out what is meant`);
   const value: unknown = document.toJS();
   if (!isFields(value)) throw new Exit(1, `${name} is not a config: it has no map at its top`);
   return { name, value, lineOf: (path) => lines.linePos(startOf(document, path)).line };
+}
+
+/** The first alias that stands inside the value that it stands for; null where there is none. */
+function circleIn(document: Document): Alias | null {
+  let found: Alias | null = null;
+  visit(document, {
+    Alias(_, alias, above) {
+      const value = alias.resolve(document);
+      if (value === undefined || !above.includes(value)) return undefined;
+      found = alias;
+      return visit.BREAK;
+    },
+  });
+  return found;
 }
 
 /** The parser's code as words: its message may quote the line. A star without quotes is the usual fault of wildcards. */
