@@ -21,21 +21,30 @@ export function readForeign(name: string, text: string): Foreign {
   const document = parseDocument(text, { lineCounter: lines, merge: true, uniqueKeys: false, prettyErrors: false, logLevel: 'error' });
   const [fault] = document.errors;
   if (fault !== undefined) throw new Exit(1, `${name}:${lines.linePos(fault.pos[0]).line} is not valid YAML: ${faultOf(fault.code)}`);
-  const circle = circleIn(document);
-  if (circle !== null) throw new Exit(1, `${name}:${lines.linePos(circle.range?.[0] ?? 0).line} is not a config: the alias *${circle.source} stands inside the value that &${circle.source} names, so that value has no end. Write out what is meant`);
+  const broken = brokenIn(document);
+  if (broken !== null) throw new Exit(1, `${name}:${lines.linePos(broken.at).line} is not ${broken.what}`);
   const value: unknown = document.toJS();
   if (!isFields(value)) throw new Exit(1, `${name} is not a config: it has no map at its top`);
   return { name, value, lineOf: (path) => lines.linePos(startOf(document, path)).line };
 }
 
-/** The first alias that stands inside the value that it stands for; null where there is none. */
-function circleIn(document: Document): Alias | null {
-  let found: Alias | null = null;
+interface Broken {
+  /** Where it begins. */
+  readonly at: number;
+  readonly what: string;
+}
+
+/** The first alias that has no value, or that stands inside its own value; null where there is none. */
+function brokenIn(document: Document): Broken | null {
+  let found: Broken | null = null;
   visit(document, {
-    Alias(_, alias, above) {
+    Alias(_, alias: Alias, above) {
       const value = alias.resolve(document);
-      if (value === undefined || !above.includes(value)) return undefined;
-      found = alias;
+      if (value !== undefined && !above.includes(value)) return undefined;
+      const { source, range } = alias;
+      // safety: a name without an anchor may be a secret that begins with a star
+      const what = value === undefined ? `valid YAML: ${faultOf('BAD_ALIAS')}` : `a config: the alias *${source} stands inside the value that &${source} names, so that value has no end. Write out what is meant`;
+      found = { at: range?.[0] ?? 0, what };
       return visit.BREAK;
     },
   });

@@ -65,6 +65,7 @@ describe('gateway import', () => {
   test.each([
     ['model_list:\n  - model_name: *\n', 'config.yaml:2 is not valid YAML: a value that begins with * or another special character needs quotes'],
     ['a: b: c SECRET', 'config.yaml:1 is not valid YAML: block as implicit key'],
+    ['model_list:\n  - model_name: chat\n    litellm_params: { model: groq/llama, api_key: *SECRET }\n', 'config.yaml:3 is not valid YAML: a value that begins with * or another special character needs quotes'],
     ['model_list: &all\n  - model_name: chat\n    litellm_params: &one { model: groq/llama, more: { of: [*one] } }\n  - *all\n', 'config.yaml:3 is not a config: the alias *one stands inside the value that &one names, so that value has no end. Write out what is meant'],
     ['a: &a\n  <<: *a\n', 'config.yaml:2 is not a config: the alias *a stands inside the value that &a names, so that value has no end. Write out what is meant'],
     ['- a', 'config.yaml is not a config: it has no map at its top'],
