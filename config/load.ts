@@ -4,6 +4,7 @@
  */
 import { dirname, resolve } from 'node:path';
 import type { Config } from '../core/config.ts';
+import { askableOf } from '../core/names.ts';
 import type { LoadedPlugin } from '../core/host/plugin.ts';
 import type { DefaultPolicyBlock } from '../schemas/routing.ts';
 import { readEnvironment } from './environment.ts';
@@ -99,7 +100,7 @@ function resolveConfig(main: Reading, { plugins, known, ...given }: Parts, findi
   const models = resolveModels(offer.models, { providers: declared, known, main, deployments: deploymentsOf(blocks.providers, offer.models, findings) }, findings);
   const fallback = isSound('routing', 'default') ? (main.value['routing'] as { default?: DefaultPolicyBlock }).default : undefined;
   const routing = fallback === undefined ? null : resolveRouting({ default: fallback, models: blocks.policies }, names, findings);
-  const keys = resolveKeys(blocks.keys, [...names.ids, ...names.aliases.keys(), ...names.policies], findings);
+  const keys = resolveKeys(blocks.keys, askableOf(models, [...names.ids, ...names.aliases.keys(), ...names.policies]), findings);
   const limits = resolveLimits(main, { keys: [...blocks.keys.keys()], models: [...names.ids], providers: [...blocks.providers.keys()] }, findings);
   if (plugins.isComplete && isSound('routing')) warnOfUnlisted({ main, ...blocks }, new Set(plugins.loaded.map(({ plugin }) => plugin.name)), findings);
   const alerts = isSound('alerts') ? resolveAlerts(main, findings) : null;

@@ -1,5 +1,6 @@
 /** Names that people write: patterns over them, and the known names that an unknown one was probably meant to be. */
 import { distance } from 'fastest-levenshtein';
+import type { Model } from './config.ts';
 
 /**
  * Returns at most `most` names of `known` that are near to `word`, the nearest first; an empty list where none is near. Capitals
@@ -81,4 +82,41 @@ export function patternOf(glob: string): RegExp {
   const last = others.pop();
   const between = others.map((part, at) => `(?=(.*?${part}))\\${at + 1}`).join('');
   return new RegExp(last === undefined ? `^${first}$` : `^${first}${between}.*${last}$`);
+}
+
+/** What callers can ask for. */
+export interface Askable {
+  /** Ids, aliases and policies, and each model with its provider in front. */
+  readonly names: ReadonlySet<string>;
+  /** Of names that wildcards let through, and of the models behind them. */
+  readonly beginnings: readonly string[];
+}
+
+/** @param models wildcards too. @param more names besides those of the models: policies */
+export function askableOf(models: readonly Pick<Model, 'id' | 'aliases' | 'providers'>[], more: Iterable<string>): Askable {
+  const names = new Set(more);
+  const beginnings = new Set<string>();
+  const addresses = new Set(models.flatMap(({ providers }) => providers.map(({ providerId }) => `${providerId}/*`)));
+  for (const { id, aliases, providers } of models) {
+    if (id.endsWith('*')) {
+      beginnings.add(id.slice(0, -1));
+      // of `openai/*` the model behind `openai/gpt-5` is called gpt-5
+      if (addresses.has(id)) beginnings.add('');
+      continue;
+    }
+    for (const name of [id, ...aliases]) {
+      names.add(name);
+      for (const { providerId, externalId } of providers) names.add(`${providerId}/${name}`).add(`${providerId}/${externalId}`);
+    }
+  }
+  return { names, beginnings: [...beginnings] };
+}
+
+/** Whether a glob over model names fits something that callers can ask for. */
+export function fitsSome(glob: string, { names, beginnings }: Askable): boolean {
+  const [start = '', ...others] = glob.split('*');
+  const canBegin = (beginning: string): boolean => start.startsWith(beginning) || (others.length > 0 && beginning.startsWith(start));
+  if (beginnings.some(canBegin)) return true;
+  const pattern = patternOf(glob);
+  return [...names].some((name) => pattern.test(name));
 }

@@ -1,7 +1,8 @@
 /** Resolves `keys`. Only the hashes of the keys stay in memory. */
 import { momentOf, prefixOf, shortestKey } from '../../core/api-key.ts';
 import type { KeyEntry, KeyHash } from '../../core/api-key.ts';
-import { patternOf } from '../../core/names.ts';
+import { fitsSome } from '../../core/names.ts';
+import type { Askable } from '../../core/names.ts';
 import type { KeyBlock } from '../../schemas/keys.ts';
 import { sha256 } from '../fingerprint.ts';
 import type { Entries, Entry } from '../merge.ts';
@@ -14,10 +15,8 @@ import { resolveAmounts } from './limits.ts';
 /**
  * Resolves the entries that passed the schema. An entry with both `key` and `hash`, or with neither, and two entries with the
  * same key are faults; a glob that matches no name, and a key that has expired or soon will, are warnings.
- * @param names all names that a caller can ask for: root ids, aliases, policies with candidates
  */
-export function resolveKeys(entries: Entries<KeyBlock>, names: Iterable<string>, findings: Findings): KeyEntry[] {
-  const known = [...names];
+export function resolveKeys(entries: Entries<KeyBlock>, askable: Askable, findings: Findings): KeyEntry[] {
   const owners = new Map<string, string>();
   return [...entries.values()].filter(({ isSound }) => isSound).flatMap((entry) => {
     const { name, key, hash, models, metadata: written, log_bodies: logBodies, cache, limits, expires, disabled, reasoning_fields: reasoningFields = null } = entry.value;
@@ -37,8 +36,7 @@ export function resolveKeys(entries: Entries<KeyBlock>, names: Iterable<string>,
     warnOfEnd(entry, hashes, findings);
     const metadata = Object.fromEntries(Object.entries(written).map(([one, value]) => [one.toLowerCase(), value]));
     models?.forEach((glob, index) => {
-      const pattern = patternOf(glob);
-      if (!known.some((id) => pattern.test(id))) findings.warn(placeOf(entry, 'models', index), `"${glob}" matches no model`);
+      if (!fitsSome(glob, askable)) findings.warn(placeOf(entry, 'models', index), `"${glob}" matches no model`);
     });
     const { file, line } = locate(entry.reading.source, entry.path, 'value');
     const amounts = limits === undefined ? null : resolveAmounts(limits, (...inside) => placeOf(entry, 'limits', ...inside), findings);

@@ -36,3 +36,9 @@ test('has the same hash where a key only moves to another line', async () => {
 test.each(['" "', '"\\t\\n"', '[good-0123456789abcdef, "  "]', '[{ key: "  " }]'])('refuses a key of blanks, which an empty header would be: %s', async (key) => {
   await expect(load(`keys: [{ name: k, key: ${key} }]\n`)).rejects.toThrow('must not be empty');
 });
+
+test('warns of no glob where a wildcard lets any model of the provider through', async () => {
+  const keys = 'keys: [{ name: k, key: abc-0123456789abcdef, models: [mock/some, "some*"] }]\n';
+  const loaded = await loadConfig(`${folderOf({ 'gateway.config.yaml': `${keys}providers: { mock: {} }\nmodels: [{ id: "mock/*", free: true, providers: [{ providerId: mock, externalId: "*" }] }]\n` })}/gateway.config.yaml`, { ...options(), home: '/nowhere' });
+  expect(loaded.ok && loaded.warnings).toEqual([]);
+});

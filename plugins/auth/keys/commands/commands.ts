@@ -3,6 +3,7 @@ import { createApiKey } from '../../../../core/api-key.ts';
 import { Exit, UsageError } from '../../../../core/exit.ts';
 import type { Command, CommandRun, Flag } from '../../../../core/host/command.ts';
 import { parseSpan } from '../../../../core/log/query.ts';
+import { askableOf, fitsSome } from '../../../../core/names.ts';
 import type { MadeKey } from '../routes.ts';
 import type { ShownKey, ShownKeys } from '../shown.ts';
 import { connect } from './connection.ts';
@@ -61,7 +62,11 @@ async function find(asking: Asking, name: string, run: Run): Promise<ShownKey> {
 async function add(run: Run): Promise<void> {
   const name = nameOf(run, 'add');
   const asking = await connect(run);
-  made((await asking.ask('POST', '/api/keys', { name, ...givenSettings(run) })) as MadeKey, run);
+  const key = (await asking.ask('POST', '/api/keys', { name, ...givenSettings(run) })) as MadeKey;
+  const { models, wildcards, routing } = run.config;
+  const askable = askableOf([...models, ...wildcards], routing.models.keys());
+  for (const glob of run.flags.all('model')) if (!fitsSome(glob, askable)) run.say(`warning: "${glob}" matches no model of the config\n`);
+  made(key, run);
 }
 
 function givenSettings({ flags }: Run): object {

@@ -71,6 +71,14 @@ describe('with a gateway that runs', () => {
     expect(audited.split('\n').slice(1, 4).map((line) => line.slice(21).split(/ +/).slice(0, 4))).toEqual([['delete', 'team', 'cli', '127.0.0.1'], ['enable', 'team', 'cli', '127.0.0.1'], ['disable', 'team', 'cli', '127.0.0.1']]);
   });
 
+  test('warns of each --model that matches no model, and makes the key all the same', async () => {
+    const { out, said } = await command('keys add narrow --model pla* --model up/plain-1 --model claude-* --model thinker-2025 --model no');
+    expect(keyIn(out)).not.toBe('');
+    expect(said).toBe('warning: "claude-*" matches no model of the config\nwarning: "no" matches no model of the config\n');
+    expect((await command('keys add refused --model no --expires soon').catch(() => ({ said: '' }))).said).toBe('');
+    await command('keys delete narrow');
+  });
+
   test('calls no key good that is refused', async () => {
     expect((await command('keys add late --expires 2020-01-01')).out).toMatch(/It is refused now: expired\.\n$/);
     expect((await command('keys enable late')).out).toBe('The key "late" is not disabled. It is refused now: expired.\n');
