@@ -100,8 +100,9 @@ function resolveConfig(main: Reading, { plugins, known, ...given }: Parts, findi
   const models = resolveModels(offer.models, { providers: declared, known, main, deployments: deploymentsOf(blocks.providers, offer.models, findings) }, findings);
   const fallback = isSound('routing', 'default') ? (main.value['routing'] as { default?: DefaultPolicyBlock }).default : undefined;
   const routing = fallback === undefined ? null : resolveRouting({ default: fallback, models: blocks.policies }, names, findings);
-  const keys = resolveKeys(blocks.keys, askableOf(models, [...names.ids, ...names.aliases.keys(), ...names.policies]), findings);
-  const limits = resolveLimits(main, { keys: [...blocks.keys.keys()], models: [...names.ids], providers: [...blocks.providers.keys()] }, findings);
+  const askable = askableOf(models, [...names.ids, ...names.aliases.keys(), ...names.policies]);
+  const keys = resolveKeys(blocks.keys, askable, findings);
+  const limits = resolveLimits(main, { keys: [...blocks.keys.keys()], models: { ...askable, names: names.ids }, providers: [...blocks.providers.keys()] }, findings);
   if (plugins.isComplete && isSound('routing')) warnOfUnlisted({ main, ...blocks }, new Set(plugins.loaded.map(({ plugin }) => plugin.name)), findings);
   const alerts = isSound('alerts') ? resolveAlerts(main, findings) : null;
   const redis = isSound('redis') ? resolveRedis(main, findings) : null;

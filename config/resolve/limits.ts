@@ -1,6 +1,7 @@
 /** Resolves `limits`, and the limits of keys. */
 import type { Amounts, Limit } from '../../core/limits.ts';
-import { patternOf } from '../../core/names.ts';
+import { fitsSome } from '../../core/names.ts';
+import type { Askable } from '../../core/names.ts';
 import { budgetFault } from '../../core/money.ts';
 import { listOf } from '../../core/wire/fields.ts';
 import type { KeyLimitsBlock, LimitBlock } from '../../schemas/limits.ts';
@@ -11,7 +12,8 @@ import type { Path } from '../source.ts';
 /** What `match` may be about. */
 export interface KnownValues {
   readonly keys: readonly string[];
-  readonly models: readonly string[];
+  /** Their ids, and the beginnings that wildcards let through. */
+  readonly models: Askable;
   readonly providers: readonly string[];
 }
 
@@ -43,9 +45,10 @@ function checkDollars(dollars: string, place: Place, findings: Findings): void {
 }
 
 /** Null: callers choose the values. */
-const valuesOf = (by: string, { keys, models, providers }: KnownValues): readonly string[] | null => (by === 'key' ? keys : by === 'model' ? models : by === 'provider' ? providers : null);
+const valuesOf = (by: string, { keys, models, providers }: KnownValues): Askable | null => (by === 'key' ? listed(keys) : by === 'model' ? models : by === 'provider' ? listed(providers) : null);
 
-function warnOfNone(glob: string, values: readonly string[] | null, warn: () => void): void {
-  const pattern = patternOf(glob);
-  if (values !== null && !values.some((value) => pattern.test(value))) warn();
+const listed = (names: readonly string[]): Askable => ({ names: new Set(names), beginnings: [] });
+
+function warnOfNone(glob: string, values: Askable | null, warn: () => void): void {
+  if (values !== null && !fitsSome(glob, values)) warn();
 }

@@ -37,8 +37,8 @@ test.each(['" "', '"\\t\\n"', '[good-0123456789abcdef, "  "]', '[{ key: "  " }]'
   await expect(load(`keys: [{ name: k, key: ${key} }]\n`)).rejects.toThrow('must not be empty');
 });
 
-test('warns of no glob where a wildcard lets any model of the provider through', async () => {
-  const keys = 'keys: [{ name: k, key: abc-0123456789abcdef, models: [mock/some, "some*"] }]\n';
+test('warns of no glob, of a key or a limit, where a wildcard lets any model of the provider through', async () => {
+  const keys = 'keys: [{ name: k, key: abc-0123456789abcdef, models: [mock/some, "some*"] }]\nlimits: [{ by: model, match: "some*", concurrent: 1 }]\n';
   const loaded = await loadConfig(`${folderOf({ 'gateway.config.yaml': `${keys}providers: { mock: {} }\nmodels: [{ id: "mock/*", free: true, providers: [{ providerId: mock, externalId: "*" }] }]\n` })}/gateway.config.yaml`, { ...options(), home: '/nowhere' });
-  expect(loaded.ok && loaded.warnings).toEqual([]);
+  expect(loaded.ok && loaded.warnings.map(({ message }) => message)).toEqual([expect.stringContaining('route/limits is not listed')]);
 });
