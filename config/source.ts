@@ -102,8 +102,7 @@ function linesOf(text: string): LineCounter {
 }
 
 function parseText(text: string): Document {
-  // safety: the parser's own warnings go to stderr, and quote the file without a mask
-  const document = parseDocument(hideBraces(text), { merge: true, uniqueKeys: true, prettyErrors: false, logLevel: 'error' });
+  const document = parsedWithin(text, hideBraces(text));
   if (text.includes('${')) {
     visit(document, {
       Scalar(_, node) {
@@ -114,11 +113,22 @@ function parseText(text: string): Document {
   return document;
 }
 
+/** A reference without its closing brace, `{ api_key: "${NAME" }`, may have taken one of YAML's own. Then quotes bound it, so that the fault is found where it is. */
+function parsedWithin(text: string, hidden: string): Document {
+  // safety: the parser's own warnings go to stderr, and quote the file without a mask
+  const parse = (one: string): Document => parseDocument(one, { merge: true, uniqueKeys: true, prettyErrors: false, logLevel: 'error' });
+  const document = parse(hidden);
+  if (document.errors.length === 0) return document;
+  const bounded = hideBraces(text, /\$\{([^{}\n"']*)\}/g);
+  const other = bounded === hidden ? document : parse(bounded);
+  return other.errors.length < document.errors.length ? other : document;
+}
+
 /**
  * Replaces the braces of `${NAME}` by two private characters before the text is parsed, because in a flow map YAML would take
  * the braces for its own. One character replaces one character, so positions stay true.
  */
-const hideBraces = (text: string): string => text.replaceAll(/\$\{([^{}\n]*)\}/g, '$$\uE000$1\uE001');
+const hideBraces = (text: string, reference = /\$\{([^{}\n]*)\}/g): string => text.replaceAll(reference, '$$\uE000$1\uE001');
 const showBraces = (text: string): string => text.replaceAll(/\$\uE000([^\uE001]*)\uE001/g, '$${$1}');
 
 /** The position of the value at a path, or of its key. Where the text does not have it (a default), the position of its nearest ancestor. */
