@@ -125,5 +125,20 @@ function faultOf(plugin: unknown): string | null {
   if (typeof apply !== 'function') return '`apply` must be a function';
   const noList = lists.find((part) => more[part] !== undefined && !Array.isArray(more[part]));
   if (noList !== undefined) return `\`${noList}\` must be a list`;
-  return null;
+  const dialects = (more['dialects'] ?? []) as readonly unknown[];
+  return dialects.map(faultOfDialect).find((fault) => fault !== null) ?? null;
+}
+
+/** Functions of a dialect: those that each one has, and others. */
+const required = ['encode', 'decoder', 'decodeBody', 'decodeError'] as const;
+const optional = ['fetchesImage', 'authorise', 'sign', 'frames', 'takesBudget', 'embedder'] as const;
+
+function faultOfDialect(dialect: unknown, at: number): string | null {
+  const { name, baseUrl, ...more } = (dialect ?? {}) as Record<string, unknown>;
+  if (typeof name !== 'string' || name === '') return `\`dialects[${at}]\` must be an object with a \`name\``;
+  if (baseUrl !== null && typeof baseUrl !== 'string' && typeof baseUrl !== 'function') return `the dialect "${name}" needs \`baseUrl\`: an address, a function that gives it, or null`;
+  const missing = required.filter((part) => typeof more[part] !== 'function').map((part) => `\`${part}\``);
+  if (missing.length > 0) return `the dialect "${name}" needs the function${missing.length > 1 ? 's' : ''} ${missing.join(' and ')}`;
+  const other = optional.find((part) => more[part] !== undefined && typeof more[part] !== 'function');
+  return other === undefined ? null : `the dialect "${name}" has \`${other}\`, which must be a function`;
 }

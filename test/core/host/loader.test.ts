@@ -72,6 +72,11 @@ describe('a plugin by path', () => {
     ['has a schema that is none', 'export default { name: "a/b", summary: "", schema: true, apply() {} }', /`schema` must be/],
     ['has commands that are no list', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, commands: {} }', /`commands` must be a list/],
     ['comes after a text', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, after: "a/c" }', /`after` must be a list/],
+    ['has a dialect that is no object', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: ["own"] }', /`dialects\[0\]` must be an object with a `name`/],
+    ['has a dialect without a name', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ baseUrl: null }] }', /`dialects\[0\]` must be an object with a `name`/],
+    ['has a dialect without an address', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ name: "own", encode() {}, decoder() {}, decodeBody() {}, decodeError() {} }] }', /the dialect "own" needs `baseUrl`: an address, a function that gives it, or null/],
+    ['has a dialect without required functions', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ name: "own", baseUrl: null, decoder() {}, decodeBody: 1, decodeError() {} }] }', /the dialect "own" needs the functions `encode` and `decodeBody`$/],
+    ['has a dialect with a signature that is no function', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ name: "own", baseUrl: null, encode() {}, decoder() {}, decodeBody() {}, decodeError() {}, sign: true }] }', /the dialect "own" has `sign`, which must be a function/],
     ['has no apply', 'export default { name: "a/b", summary: "", schema: {} }', /`apply` must be/],
   ])('that %s is refused', async (title, text, message) => {
     const file = write(`bad-${title.replaceAll(' ', '-')}.mjs`, text);

@@ -164,7 +164,7 @@ describe('a broken identity', () => {
   it('names the npm command where the package cannot be loaded', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-plugin-'));
     const lacking = { name: 'lacking', baseUrl: 'http://127.0.0.1:9', identities: "{ machine: { package: 'vitest', fetch: () => import('a-package-that-nobody-has') } }" };
-    writeFileSync(join(folder, 'lacking.mjs'), `export default { name: 'dialects/lacking', summary: 'a dialect whose package is gone', schema: { type: 'object', additionalProperties: false }, apply() {}, dialects: [{ name: '${lacking.name}', baseUrl: '${lacking.baseUrl}', identities: ${lacking.identities} }] };\n`);
+    writeFileSync(join(folder, 'lacking.mjs'), `export default { name: 'dialects/lacking', summary: 'a dialect whose package is gone', schema: { type: 'object', additionalProperties: false }, apply() {}, dialects: [{ name: '${lacking.name}', baseUrl: '${lacking.baseUrl}', encode() {}, decoder() {}, decodeBody() {}, decodeError() {}, identities: ${lacking.identities} }] };\n`);
     const gateway = await gatewayOf({ providers: { lacking: { auth: 'machine' } }, models: [] }, { use: ['./lacking.mjs'], from: folder });
     rmSync(folder, { recursive: true });
     await vi.waitFor(() => expect(gateway.lines.join('\n')).toContain('the npm package vitest is not installed; run: npm install vitest'));
