@@ -19,6 +19,7 @@ const { tail } = await part('tail');
 const { pythonOf, typescriptOf } = await part('snippets');
 const { searchOf, toggled } = await part('model-search');
 const { linesWith } = await part('text-lines');
+const { aboutRow } = await part('top-list');
 
 const now = Date.parse('2026-03-02T12:00:00Z');
 const hour = 3_600_000;
@@ -357,4 +358,10 @@ test('a line that is found has the lines around it that it belongs to, and those
   expect(linesWith(lines, 'D:')).toEqual({ shown: [0, 2, 5], found: 1 });
   expect(linesWith(lines, 'e:')).toEqual({ shown: [6, 7], found: 1 });
   expect(linesWith(lines, 'nothing')).toEqual({ shown: [], found: 0 });
+});
+
+test('the row of requests without a value says why the list behind it may hold more errors', () => {
+  const row = { value: null, requests: 12, errors: 3, latencyP95Ms: 200 };
+  expect(aboutRow(row, 'no key').split('\n')).toEqual(['no key', '12 requests, 25 % errors, p95 200 ms', 'The list of its errors also has requests that were refused before their key and their model were known. They are no errors of the service, and are not counted as such.']);
+  expect(aboutRow({ ...row, value: 'team' }, 'no key').split('\n')).toHaveLength(2);
 });
