@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 import { answers, completion, hangs, startUpstream } from '../_kit/upstream.ts';
+import { ask } from './workers-scene.ts';
 
 const open: { (): Promise<unknown> }[] = [];
 
@@ -59,6 +60,22 @@ test('a target that was outrun is listed as one that is asked last', async () =>
   const { stdout } = await run(['targets', '--config', gateway.file]);
   expect(stdout).toMatch(/near\/plain-1 +asked last +\d\d:\d\d:\d\d +outrun +\d+ +\d+\n.*far\/plain +standing/);
   expect(stdout).toMatch(/2 targets, none rests, 1 asked last\n$/);
+});
+
+test('a target that one worker saw outrun is listed as one that is asked last, whichever worker is asked', async () => {
+  const [slow, quick] = [await startUpstream(hangs), await startUpstream(answers(completion('hello')))];
+  const config = configOf(slow.url, quick.url) as { providers: { near: object } };
+  const gateway = await start({ ...config, keys: [], server: { workers: 2 }, providers: { ...config.providers, near: { dialect: 'openai-chat', base_url: slow.url, api_key: 'k', breaker: { failures: 1 } } }, routing: { default: { strategy: 'ordered', hedge_ms: 50 } } });
+  open.push(() => slow.close(), () => quick.close(), () => gateway.stop());
+  const chat = { model: 'plain', messages: [{ role: 'user', content: 'hi' }] };
+  expect((await ask(`${gateway.url}/v1/chat/completions`, { body: chat })).status).toBe(200);
+  // each on a connection of its own, which the workers take in turns
+  const seen: string[] = [];
+  for (let at = 0; at < 6; at++) {
+    const { data } = JSON.parse((await ask(`${gateway.url}/api/targets`)).text) as { data: { target: string; state: string; askedLastUntil?: string }[] };
+    seen.push(data.map(({ target, state, askedLastUntil = '' }) => `${target} ${state} ${askedLastUntil === '' ? '' : 'last'}`).join(', '));
+  }
+  expect(new Set(seen)).toEqual(new Set(['near/plain-1 standing last, far/plain standing ']));
 });
 
 test('one target is counted as one', async () => {

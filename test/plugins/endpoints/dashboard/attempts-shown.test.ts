@@ -13,9 +13,9 @@ beforeAll(async () => {
   const { providers, models, routing } = mockConfig() as { providers: object; models: object[]; routing: { models: object } };
   const at = (id: string, providerId: string): object => ({ id, pricing: { prompt: '0.000001' }, providers: [{ providerId, externalId: id, streaming: true }] });
   scene = await stage({
-    providers: { ...providers, 'mock-c': { dialect: 'mock' } },
-    models: [...models, at('first', 'mock-c'), at('second', 'mock-b')],
-    routing: { ...routing, models: { ...routing.models, first: { fallbacks: ['second'] }, hedgy: { candidates: ['mock'], strategy: 'ordered', hedge_ms: hedgeMs } } },
+    providers: { ...providers, 'mock-c': { dialect: 'mock' }, 'mock-d': { dialect: 'mock', breaker: { failures: 1, rest_ms: 60_000 } } },
+    models: [...models, at('first', 'mock-c'), at('second', 'mock-b'), { id: 'behind', free: true, providers: ['mock-d', 'mock-c'].map((providerId) => ({ providerId, externalId: 'behind' })) }],
+    routing: { ...routing, models: { ...routing.models, first: { fallbacks: ['second'] }, hedgy: { candidates: ['mock'], strategy: 'ordered', hedge_ms: hedgeMs }, behind: { strategy: 'ordered', hedge_ms: 100 } } },
   });
   hedged = await scene.chat(`Hello [[hang provider:mock-b]] [[delay:${2 * hedgeMs}]]`, { model: 'hedgy', stream: true });
   await scene.chat('Made good [[status:503 attempts:1]]');
@@ -91,5 +91,16 @@ test.each(['attempt.code', 'attempt.model', 'attempt.target'])('a row of a break
   const all = await asked('/api/logs');
   const hit = all.filter(({ attempts }: any) => attempts.some(({ outcome, model, target, provider, externalId }: any) => [outcome, model, target ?? `${provider}/${externalId}`].includes(name)));
   expect([await page.locator('.totals b').first().innerText(), hit.length > 0]).toEqual([String(hit.length), true]);
+  await scene.leave(page);
+});
+
+test('a target that was outrun again and again is listed on Providers as one that is asked last, until it is woken', async () => {
+  await scene.chat('Hello [[hang provider:mock-d]]', { model: 'behind' });
+  const page = await scene.open('/dashboard/providers');
+  const row = page.getByRole('row').filter({ hasText: 'mock-d/behind' });
+  await page.getByRole('heading', { name: '1 target is asked last' }).waitFor();
+  expect(await row.getByRole('cell').allTextContents()).toEqual(['mock-d/behind', expect.stringMatching(/^is asked last until \d\d:\d\d/), 'outrun', '0', '0', 'Wake']);
+  await row.getByRole('button', { name: 'Wake' }).click();
+  await row.waitFor({ state: 'detached' });
   await scene.leave(page);
 });
