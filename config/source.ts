@@ -113,10 +113,11 @@ function parseText(text: string): Document {
   return document;
 }
 
+// safety: the parser's own warnings go to stderr, and quote the file without a mask
+const parse = (text: string): Document => parseDocument(text, { merge: true, uniqueKeys: true, prettyErrors: false, logLevel: 'error' });
+
 /** A reference without its closing brace, `{ api_key: "${NAME" }`, may have taken one of YAML's own. Then quotes bound it, so that the fault is found where it is. */
 function parsedWithin(text: string, hidden: string): Document {
-  // safety: the parser's own warnings go to stderr, and quote the file without a mask
-  const parse = (one: string): Document => parseDocument(one, { merge: true, uniqueKeys: true, prettyErrors: false, logLevel: 'error' });
   const document = parse(hidden);
   if (document.errors.length === 0) return document;
   const bounded = hideBraces(text, /\$\{([^{}\n"']*)\}/g);
