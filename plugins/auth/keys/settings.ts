@@ -77,7 +77,11 @@ const limits: Check<KeyLimits> = (param, value) => {
   return Object.fromEntries(given);
 };
 
-const metadata: Check<Readonly<Record<string, string>>> = (param, value) => Object.fromEntries(Object.entries(object(param, value)).map(([name, one]) => [name.toLowerCase(), text(`${param}.${name.slice(0, 100)}`, one)]));
+const metadata: Check<Readonly<Record<string, string>>> = (param, value) => {
+  const entries = Object.entries(object(param, value));
+  if (entries.some(([name]) => name.trim() === '')) throw wrongValue(param, 'must have a name for each value');
+  return Object.fromEntries(entries.map(([name, one]) => [name.toLowerCase(), text(`${param}.${name.slice(0, 100)}`, one)]));
+};
 
 const expires: Check<string> = (param, value) => {
   const written = text(param, value);

@@ -28,9 +28,15 @@ export const formOf = ({ name, models, metadata, limits, expires, log_bodies: lo
 const listOf = (text, between = ',') => text.split(between).map((one) => one.trim()).filter((one) => one !== '');
 
 /** @param {string} text such as `team=search`, one on each line, because a value may hold a comma @returns {Record<string, string>} */
-const metadataOf = (text) => Object.fromEntries(listOf(text, '\n').map((pair) => (pair.includes('=') ? [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1).trim()] : [pair, ''])));
+const metadataOf = (text) => Object.fromEntries(listOf(text, '\n').map(pairOf));
 
-/** The settings as the API takes them. @param {Form} form @param {any} [before] the key, for what the form does not show */
+function pairOf(pair) {
+  const at = pair.indexOf('=');
+  if (at < 1) throw new Error(`Write metadata as NAME=VALUE, one on each line, and not as "${pair}".`);
+  return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+}
+
+/** The settings as the API takes them. Throws an error that says what is wrong with metadata that is none. @param {Form} form @param {any} [before] the key, for what the form does not show */
 export function settingsOf(form, before) {
   const models = listOf(form.models);
   // a value may hold a line break, or blanks at its ends, which the form cannot show: what nobody has changed stays as it is

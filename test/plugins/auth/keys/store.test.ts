@@ -169,6 +169,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     ['POST', '', { name: 'x', model: ['plain'] }, 400, 'invalid_value', 'model'],
     ['POST', '', { name: 'x', models: [] }, 400, 'invalid_value', 'models'],
     ['POST', '', { name: 'x', metadata: { a: 1 } }, 400, 'invalid_type', 'metadata.a'],
+    ['POST', '', { name: 'x', metadata: { ' ': 'a' } }, 400, 'invalid_value', 'metadata'],
     ['POST', '', { name: 'x', limits: {} }, 400, 'invalid_value', 'limits'],
     ['POST', '', { name: 'x', limits: { rpm: 3 } }, 400, 'invalid_value', 'limits.rpm'],
     ['POST', '', { name: 'x', limits: { concurrent: 0 } }, 400, 'invalid_value', 'limits.concurrent'],

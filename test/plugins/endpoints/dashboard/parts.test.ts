@@ -20,6 +20,7 @@ const { pythonOf, typescriptOf } = await part('snippets');
 const { searchOf, toggled } = await part('model-search');
 const { linesWith } = await part('text-lines');
 const { aboutRow } = await part('top-list');
+const { emptyForm, settingsOf } = await part('key-form');
 
 const now = Date.parse('2026-03-02T12:00:00Z');
 const hour = 3_600_000;
@@ -364,4 +365,9 @@ test('the row of requests without a value says why the list behind it may hold m
   const row = { value: null, requests: 12, errors: 3, latencyP95Ms: 200 };
   expect(aboutRow(row, 'no key').split('\n')).toEqual(['no key', '12 requests, 25 % errors, p95 200 ms', 'The list of its errors also has requests that were refused before their key and their model were known. They are no errors of the service, and are not counted as such.']);
   expect(aboutRow({ ...row, value: 'team' }, 'no key').split('\n')).toHaveLength(2);
+});
+
+test.each(['team', 'team=a\n=b', 'team=a\nsearch, billing'])('metadata of a key that has no name and no value is refused, and not taken for a name alone: %j', (metadata) => {
+  expect(() => settingsOf({ ...emptyForm(), metadata })).toThrow('Write metadata as NAME=VALUE, one on each line, and not as "');
+  expect(settingsOf({ ...emptyForm(), metadata: ' team = a=b \n\nempty=' }).metadata).toEqual({ team: 'a=b', empty: '' });
 });
