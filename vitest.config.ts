@@ -30,9 +30,10 @@ export default defineConfig({
     // safety: without it each thread that a test starts loads Node's TypeScript compiler, which is WebAssembly. Threads share parts of such code, and one
     // that ends while another compiles can end the process: "Check failed: end > addr" in WasmImportWrapperCache::Free (Node 24.21)
     env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'node-compile-cache') },
-    // the limits of a hanging test: a busy machine takes several times as long as a quiet one
-    testTimeout: 90_000,
-    hookTimeout: 90_000,
-    expect: { poll: { timeout: 20_000 } },
+    // the limits of a hanging test: a busy machine takes ten times as long as a quiet one, and stands still for up to 20 s.
+    // A test with a limit of its own, or a poll with one, fails there before all others
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

@@ -33,7 +33,7 @@ export interface Place {
 /** Runs a command to its end. */
 export async function run(args: readonly string[], place: Place = {}): Promise<Ended> {
   const { child, output, ended } = launch(args, place);
-  const timer = setTimeout(() => child.kill('SIGKILL'), 80_000);
+  const timer = setTimeout(() => child.kill('SIGKILL'), 200_000);
   const code = await ended;
   clearTimeout(timer);
   return { code, ...output() };

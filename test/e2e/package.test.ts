@@ -72,7 +72,7 @@ beforeAll(async () => {
   for (const name of [...examples, ...Object.keys(pages)]) project.write(`js/${name}.js`, toJavaScript(project.read(`${name}.ts`)));
   project.write('node_modules/@acme/gateway-desk/package.json', JSON.stringify({ name: '@acme/gateway-desk', version: '1.0.0', type: 'module', exports: { import: './desk.js' } }));
   project.write('node_modules/@acme/gateway-desk/desk.js', desk);
-}, 120_000);
+});
 
 afterAll(async () => {
   await upstream?.close();

@@ -291,7 +291,7 @@ test.each([['SIGHUP', 1], ['SIGUSR2', 1], ['SIGHUP', 2]] as const)('%s does not 
   expect((await fetch(`${gateway.url}/v1/models`)).status).toBe(200);
   expect(await gateway.stop()).toBe(0);
   rmSync(folder, { recursive: true });
-}, 20_000);
+});
 
 describe.concurrent('a change of the config', () => {
   test('is taken over while a stream runs, and a bad one is not', async ({ expect }) => {

@@ -175,10 +175,10 @@ describe.concurrent('gateway restart', () => {
     const folder = dirname(gateway.file);
     const config = mock();
     gateway.write({ ...config, server: { ...(config['server'] as object), data_dir: './other' } });
-    await expect.poll(() => existsSync(join(folder, 'other/running')), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => existsSync(join(folder, 'other/running'))).toBe(true);
     expect(processesOf(gateway)).toEqual([]);
     rmSync(join(folder, 'other'), { recursive: true });
-    await expect.poll(() => existsSync(join(folder, 'other/running')), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => existsSync(join(folder, 'other/running'))).toBe(true);
     const { code, stdout } = await restart(gateway);
     expect([code, stdout]).toEqual([0, expect.stringContaining(`serves at ${gateway.url}`)]);
     gateway.child.stdin?.end();

@@ -62,7 +62,7 @@ describe.each([['one process', {}], ['workers', { workers: 2 }]])('with %s', (_,
     expect(await stream.text()).toContain('[DONE]');
     expect(await gateway.stop()).toBe(0);
     await expect(shown(gateway.port)).rejects.toThrow(/ECONNREFUSED/);
-  }, 40_000);
+  });
 });
 
 test('traces say https', async () => {
@@ -72,7 +72,7 @@ test('traces say https', async () => {
   expect((await ask(gateway.url, 'hello')).status).toBe(200);
   expect(await gateway.stop()).toBe(0);
   expect(collector.spans()[0]?.attributes['url.scheme']).toBe('https');
-}, 40_000);
+});
 
 test('a certificate that is not there refuses the start at its line', async () => {
   writeFileSync(join(folder, 'bad.config.yaml'), 'server:\n  tls: { cert: ./nowhere.pem, key: ./key.pem }\n');

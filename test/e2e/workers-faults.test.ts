@@ -278,16 +278,15 @@ describe.concurrent('a gateway with workers that is told to end', () => {
 
   test('waits a few seconds at the second signal for a worker that hangs', async ({ expect }) => {
     const stage = new Stage();
-    const gateway = await stage.start();
+    // without the second signal it would be waited for longer than the test may take
+    const gateway = await stage.start({ server: { limits: { drain_ms: 3_600_000 } } });
     freeze(stage.pidOf(1));
     const ended = gateway.stop('SIGTERM');
     await expect.poll(() => isOpen(gateway.port)).toBe(false);
     // two within a second are one
     await pause(1600);
-    const signalledAt = performance.now();
     gateway.child.kill('SIGTERM');
     await ended;
-    expect(performance.now() - signalledAt).toBeLessThan(8000);
   });
 });
 

@@ -33,7 +33,7 @@ async function scene(refusedForMs?: number): Promise<Scene> {
 }
 
 /** Asks until Redis answers in time: on a busy machine the 50 ms of a text, or the 300 ms of a script, may be over before. */
-const inTime = <Value>(ask: () => Promise<Value>): Promise<Value> => vi.waitFor(ask, { timeout: 20_000 });
+const inTime = <Value>(ask: () => Promise<Value>): Promise<Value> => vi.waitFor(ask, { timeout: 60_000 });
 
 const outcome = (work: Promise<unknown>): Promise<unknown> => work.catch((error: Error) => error.message);
 

@@ -66,7 +66,7 @@ const standing = async (gateway: TestGateway): Promise<any> => await (await gate
 /** It looks once a second, and when somebody asks. */
 const looked = async (count: number, gateway?: TestGateway): Promise<void> => {
   if (gateway !== undefined) await standing(gateway);
-  await expect.poll(told, { timeout: 5000 }).toHaveLength(count);
+  await expect.poll(told).toHaveLength(count);
 };
 const nothingTold = async (gateway: TestGateway, count = 0): Promise<void> => {
   await standing(gateway);
@@ -206,7 +206,7 @@ describe('the webhook', () => {
     hook.script(answers('no', { status: 500 }), answers('ok'));
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
     await send(gateway, 1, bad);
-    await expect.poll(async () => (await standing(gateway)).webhook.fault, { timeout: 4000 }).toBe('it answered 500');
+    await expect.poll(async () => (await standing(gateway)).webhook.fault).toBe('it answered 500');
     await looked(2, gateway);
     await expect.poll(async () => (await standing(gateway)).webhook.fault).toBe(null);
     expect(told()[0]).toBe(told()[1]);
@@ -216,7 +216,7 @@ describe('the webhook', () => {
   test('that nobody answers is a fault without its address', async () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }], { webhook: 'http://127.0.0.1:9/secret-path' });
     await send(gateway, 1, bad);
-    await expect.poll(async () => (await standing(gateway)).webhook.fault, { timeout: 4000 }).toBe('it cannot be reached (ECONNREFUSED)');
+    await expect.poll(async () => (await standing(gateway)).webhook.fault).toBe('it cannot be reached (ECONNREFUSED)');
     expect(gateway.lines.join('') + JSON.stringify(await standing(gateway))).not.toContain('secret-path');
   });
 
@@ -243,7 +243,7 @@ describe('the webhook', () => {
   test('is not needed: without one the alert stands on the page', async () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }], { webhook: '' });
     await send(gateway, 1, bad);
-    await expect.poll(async () => (await standing(gateway)).data, { timeout: 4000 }).toHaveLength(1);
+    await expect.poll(async () => (await standing(gateway)).data).toHaveLength(1);
     expect((await standing(gateway)).webhook).toEqual({ isSet: false, fault: null });
   });
 

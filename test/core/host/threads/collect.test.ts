@@ -13,7 +13,7 @@ const outputOf = (code: string): string => execFileSync(process.execPath, ['--in
   const keep = setInterval(() => {}, 1000);
   const say = (text) => { console.log(text); clearInterval(keep); };
   collectAfterStart();
-  ${code}`], { encoding: 'utf8', timeout: 20_000 }).trim();
+  ${code}`], { encoding: 'utf8', timeout: 120_000 }).trim();
 
 test('is collected once the thread has nothing to do', () => {
   expect(outputOf('collected = () => say("collected");')).toBe('collected');

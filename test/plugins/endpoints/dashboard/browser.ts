@@ -57,7 +57,7 @@ export async function stage(config: object = mockConfig(), shared?: Browser): Pr
     const page = await context.newPage();
     page.on('pageerror', (error) => void complaints.push(error.message));
     page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())));
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(90_000);
     return page;
   };
   const page: Stage['page'] = async ({ colorScheme = 'light', width = 1360 } = {}) => {

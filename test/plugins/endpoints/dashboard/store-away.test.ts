@@ -58,7 +58,7 @@ beforeAll(async () => {
 /** With a clock of its own. */
 async function newPage(): Promise<Page> {
   const made = await browser.newPage();
-  made.setDefaultTimeout(30_000);
+  made.setDefaultTimeout(90_000);
   await made.clock.install();
   return made;
 }
@@ -206,7 +206,7 @@ describe('the live tail', () => {
     await shown.goto(`${url}/dashboard/logs?live=1`);
     await shown.locator('.is-live').getByText('Connecting').waitFor();
     await shown.unroute('**/api/logs/stream*');
-    await shown.clock.fastForward(30_000);
+    await shown.clock.fastForward(90_000);
     await shown.locator('.is-live').getByText('Live').waitFor();
     log.announce(aRecord({ model: 'after-the-proxy' }));
     await shown.locator('.log-table').getByText('after-the-proxy').waitFor();

@@ -65,10 +65,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 
 const health = async ({ url }: Running): Promise<any> => ((await (await fetch(url)).json()) as any).health;
 
-/** cost: each test starts servers and gateways, a few seconds on a quiet machine. */
-const patient = { timeout: 60_000 };
-
-describe.each(['sqlite', 'postgres'] as const)('killed under load, with %s', patient, (kind) => {
+describe.each(['sqlite', 'postgres'] as const)('killed under load, with %s', (kind) => {
   test('the log has every complete reply, once', async () => {
     const journal = journalIn(kind);
     const seen = nothingSeen();
@@ -93,7 +90,7 @@ describe.each(['sqlite', 'postgres'] as const)('killed under load, with %s', pat
   });
 });
 
-describe('two gateways on one data directory', patient, () => {
+describe('two gateways on one data directory', () => {
   test('do each other no harm', async () => {
     const journal = journalIn('sqlite');
     const seen = nothingSeen();
@@ -114,7 +111,7 @@ describe('two gateways on one data directory', patient, () => {
   });
 });
 
-describe('PostgreSQL', patient, () => {
+describe('PostgreSQL', () => {
   test.each(['frozen', 'killed'])('%s under load: no request fails, and all of them are there when it is back', async (how) => {
     const own = await startPostgres();
     try {

@@ -29,7 +29,7 @@ test.each(['sqlite', 'postgres'])('the record has what was sent, in %s', async (
   const detail = async (response: Response): Promise<any> => {
     await response.text();
     const read = (): Promise<Response> => gateway.get(`/api/logs/${response.headers.get('x-request-id')}`);
-    await expect.poll(async () => (await read()).status, { timeout: 5000 }).toBe(200);
+    await expect.poll(async () => (await read()).status).toBe(200);
     return await (await read()).json();
   };
   const { upstream, attempts, request } = await detail(await gateway.chat({ messages: [{ role: 'user', content: long }], temperature: 0.5, seed: 7 }));

@@ -89,7 +89,7 @@ describe('what a request holds', () => {
     const holds = [await holdOf(ledger, [one]), await holdOf(ledger, [one])];
     proxy.port = Number(new URL(replica.url).port);
     proxy.cut();
-    await vi.waitFor(() => client.get('connected again'), { timeout: 20_000 });
+    await vi.waitFor(() => client.get('connected again'), { timeout: 60_000 });
     for (const hold of holds) ledger.settle(hold, 0);
     const near = ledgerOver(await connected(replica.url));
     await expect.poll(async () => (await touch(ledger), (await near.levels([one]))[0]?.running)).toBe(1);

@@ -214,7 +214,7 @@ describe('while Redis is away', () => {
       const usedBy = async (one: string): Promise<unknown[]> => ((await (await near.gateway.chat(small, { ...tenant(one), 'x-dry-run': 'true' })).json()) as any).limits.map(({ used }: any) => used);
       const untilTold = async (): Promise<void> => {
         const other = fresh();
-        await expect.poll(async () => [await statusOf(far.gateway.chat(small, tenant(other))), Number((await usedBy(other))[0]) > 0], { timeout: 15_000 }).toEqual([200, true]);
+        await expect.poll(async () => [await statusOf(far.gateway.chat(small, tenant(other))), Number((await usedBy(other))[0]) > 0]).toEqual([200, true]);
       };
       const letInAlone = async (count: number): Promise<void> => {
         proxy.isShut = true;
@@ -242,7 +242,7 @@ describe('while Redis is away', () => {
       await letInAlone(3);
       proxy.losesAnswersAfter = '"requests":[';
       proxy.isShut = false;
-      await expect.poll(async () => [await statusOf(far.gateway.chat(small, tenant(fresh()))), await used()], { timeout: 15_000 }).toEqual([200, onceEach(5)]);
+      await expect.poll(async () => [await statusOf(far.gateway.chat(small, tenant(fresh()))), await used()]).toEqual([200, onceEach(5)]);
       proxy.losesAnswersAfter = null;
       proxy.cut();
       await untilTold();

@@ -82,7 +82,7 @@ describe('the cache', () => {
     const gateway = await gatewayOf(oneUpstream(up.url, withCache({ ttl_seconds: 1 })));
     await plain(gateway);
     expect((await plain(gateway)).cache).toBe('hit');
-    await expect.poll(async () => (await plain(gateway)).text, { timeout: 5000, interval: 200 }).toBe('answer 2');
+    await expect.poll(async () => (await plain(gateway)).text, { interval: 200 }).toBe('answer 2');
   });
 
   it('drops the answer that was not used for the longest time when it is full', async () => {

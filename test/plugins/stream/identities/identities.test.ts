@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { answers, completion, type Asked, pause, type ScriptedUpstream, type Step } from '../../../_kit/upstream.ts';
 import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
@@ -78,7 +78,7 @@ describe('a provider with an identity', () => {
     up.script((response, asked) => answers({ error: { code: 400, message: `bad token ${tokenOf(asked)}`, status: 'INVALID_ARGUMENT' } }, { status: 400 })(response, asked));
     expect((await errorOf(await ask('gemini'))).message).toBe('bad token [redacted]');
     // each cloud is asked at the start, and must not be asked so late that the next test counts it
-    await vi.waitFor(() => expect(clouds.given).toHaveLength(3));
+    await expect.poll(() => clouds.given).toHaveLength(3);
   });
 
   it('asks its cloud once for all requests that come while it has no token', async () => {
@@ -133,7 +133,7 @@ describe('a broken identity', () => {
     machineAt(clouds.origin);
     clouds.isBroken = true;
     const { gateway, up, ask } = await scene(withSpare);
-    await vi.waitFor(() => expect(gateway.lines.join('\n')).toContain('gives no credentials'));
+    await expect.poll(() => gateway.lines.join('\n')).toContain('gives no credentials');
     const told = gateway.lines.filter((line) => line.includes('gives no credentials'));
     expect(told).toHaveLength(1);
     expect(JSON.parse(told[0] ?? '')).toMatchObject({ level: 'error', auth: 'google', provider: 'vertex', error: expect.stringMatching(/\w/) });
@@ -167,6 +167,6 @@ describe('a broken identity', () => {
     writeFileSync(join(folder, 'lacking.mjs'), `export default { name: 'dialects/lacking', summary: 'a dialect whose package is gone', schema: { type: 'object', additionalProperties: false }, apply() {}, dialects: [{ name: '${lacking.name}', baseUrl: '${lacking.baseUrl}', encode() {}, decoder() {}, decodeBody() {}, decodeError() {}, identities: ${lacking.identities} }] };\n`);
     const gateway = await gatewayOf({ providers: { lacking: { auth: 'machine' } }, models: [] }, { use: ['./lacking.mjs'], from: folder });
     rmSync(folder, { recursive: true });
-    await vi.waitFor(() => expect(gateway.lines.join('\n')).toContain('the npm package vitest is not installed; run: npm install vitest'));
+    await expect.poll(() => gateway.lines.join('\n')).toContain('the npm package vitest is not installed; run: npm install vitest');
   });
 });
