@@ -51,7 +51,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
       const now = performance.now();
       lastAt = Math.max(lastAt, now + proxy.delayMs);
       if (lastAt <= now) near.write(bytes);
-      else setTimeout(() => near.write(bytes), lastAt - now);
+      else setTimeout(() => near.write(bytes), lastAt - now).unref();
     });
     near.on('close', () => far.destroy());
     far.on('close', () => near.destroy());

@@ -8,7 +8,10 @@ import { run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 
 const caller = 'a-callers-key-0123456789';
+// cost: a start with all plugins takes twice the CPU
+const plugins = ['endpoints/chat-completions', 'endpoints/models', 'endpoints/health', 'endpoints/logs', 'endpoints/dashboard', 'auth/keys', 'metadata/headers', 'stream/mock', 'log/cost', 'log/journal', 'log/console', 'log/metrics'];
 const mock = {
+  plugins,
   providers: { mock: { dialect: 'mock' } },
   models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
 };

@@ -8,7 +8,10 @@ import { run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 import { pause } from '../_kit/upstream.ts';
 
+// cost: each command reads the config too, and all plugins that it names
+const plugins = ['endpoints/chat-completions', 'endpoints/health', 'endpoints/logs', 'auth/keys', 'metadata/headers', 'stream/mock', 'log/estimate', 'log/cost', 'log/journal', 'log/metrics'];
 const config = (more: object = {}) => ({
+  plugins,
   server: { admin_key: '${ADMIN_KEY_OF_THE_TEST:-the-admin-key-of-the-test}', ...more },
   providers: { mock: { dialect: 'mock' } },
   models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],

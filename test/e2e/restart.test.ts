@@ -19,8 +19,8 @@ const mock = (limits: object = {}): Record<string, unknown> => ({
   models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
   plugins,
 });
-/** With all plugins that ship: with a log. */
-const logged = (): Record<string, unknown> => ({ ...mock(), plugins: undefined });
+/** With a log. */
+const logged = (): Record<string, unknown> => ({ ...mock(), plugins: [...plugins, 'endpoints/logs', 'log/journal'] });
 
 /** systemd names the process that it starts: the shell names itself, and becomes the gateway. */
 const asSystemd = (names: string): string[] => ['sh', '-c', `${names} exec "$@"`, 'sh'];
@@ -73,7 +73,7 @@ class Client {
         if (response.status !== 200 || !isWhole(text)) this.faults.push(`${response.status} ${text.slice(-200)}`);
         this.ids.push(response.headers.get('x-request-id') ?? '');
         // the cores are needed for the processes that start
-        await pause(3);
+        await pause(10);
       } catch (error) {
         this.faults.push(String((error as Error).cause ?? error));
       }

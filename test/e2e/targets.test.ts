@@ -14,7 +14,10 @@ afterEach(async () => {
   for (const close of open.splice(0).toReversed()) await close();
 });
 
+// cost: each command reads the config too, and all plugins that it names
+const plugins = ['endpoints/chat-completions', 'endpoints/logs', 'auth/keys', 'route/policy', 'route/keys', 'route/health', 'route/limits', 'stream/upstream', 'stream/mock', 'dialects/openai-chat'];
 const configOf = (near: string, far = near): object => ({
+  plugins,
   providers: { near: { dialect: 'openai-chat', base_url: near, api_key: ['key-a', 'key-b'] }, far: { dialect: 'openai-chat', base_url: far, api_key: 'key-c' } },
   models: [{ id: 'plain', free: true, providers: [{ providerId: 'near', externalId: 'plain-1' }, { providerId: 'far' }] }],
   keys: [{ name: 'team', key: 'the-key-of-the-team' }],
@@ -79,7 +82,7 @@ test('a target that one worker saw outrun is listed as one that is asked last, w
 });
 
 test('one target is counted as one', async () => {
-  const gateway = await start({ providers: { mock: { dialect: 'mock' } }, models: [{ id: 'mock', free: true, providers: [{ providerId: 'mock' }] }] });
+  const gateway = await start({ plugins, providers: { mock: { dialect: 'mock' } }, models: [{ id: 'mock', free: true, providers: [{ providerId: 'mock' }] }] });
   open.push(() => gateway.stop());
   expect((await run(['targets', '--config', gateway.file])).stdout).toMatch(/1 target, none rests/);
 });
@@ -97,7 +100,7 @@ describe('with a gateway that does not serve', () => {
 
   test('a route of a config with budgets says nothing of a log that is missing', async () => {
     const budgets = join(mkdtempSync(join(tmpdir(), 'gateway-route-')), 'gateway.config.yaml');
-    writeFileSync(budgets, JSON.stringify({ ...configOf('http://127.0.0.1:9/v1'), limits: [{ by: 'all', budget: { dollars: '1', per: 'day' } }] }));
+    writeFileSync(budgets, JSON.stringify({ ...configOf('http://127.0.0.1:9/v1'), plugins: undefined, limits: [{ by: 'all', budget: { dollars: '1', per: 'day' } }] }));
     expect((await run(['route', '--model', 'plain', 'hi', '--config', budgets])).stderr).toBe('No gateway serves with this config, so nothing is known of how its targets do.\n');
   });
 

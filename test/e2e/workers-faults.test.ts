@@ -10,7 +10,7 @@ import { start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 import { closeAtEndOfFile } from '../_kit/left-open.ts';
 import { pause } from '../_kit/upstream.ts';
-import { admin, ask, config, isAlive, times, workersOf } from './workers-scene.ts';
+import { admin, ask, config, isAlive, logged, measured, times, workersOf } from './workers-scene.ts';
 
 /** A plugin that says which process answers, and holds the start of a worker as long as the test wants it. */
 const staged = `import { existsSync, writeFileSync } from 'node:fs';
@@ -76,6 +76,8 @@ async function answersOf(gateway: Running, path: string): Promise<Map<number, st
     const pid = Number(await of('/who'));
     answers.set(pid, await of(path));
     agent.destroy();
+    // cost: the processes that begin need the cores
+    await pause(20);
   }
   return answers;
 }
@@ -90,7 +92,7 @@ const hashes = async (gateway: Running): Promise<string[]> => [...new Set(Array.
 /** What they say of themselves to load balancers. One after the other, so that each worker is asked: one that leaves keeps no connection for a second question. */
 async function readiness({ url }: Running): Promise<string[]> {
   const seen = new Set<string>();
-  for (let at = 0; at < 30; at++) seen.add((JSON.parse((await ask(`${url}/health/ready`)).text) as { status: string }).status);
+  for (let at = 0; at < 12; at++) seen.add((JSON.parse((await ask(`${url}/health/ready`)).text) as { status: string }).status);
   return [...seen];
 }
 
@@ -215,9 +217,11 @@ describe.concurrent('a worker that takes the place of another one', () => {
 });
 
 describe.concurrent('a gateway with workers that is told to end', () => {
-  test('is not ready again before its port is closed, where the signal goes to all processes', async ({ expect }) => {
+  // a machine that stands still for longer than the time of the lame duck hides it
+  test('is not ready again before its port is closed, where the signal goes to all processes', { retry: 2 }, async ({ expect }) => {
     const stage = new Stage();
-    const gateway = await stage.start({ server: { limits: { lame_duck_ms: 3000 } } });
+    // the time in which a slow machine asks all workers twice
+    const gateway = await stage.start({ server: { limits: { lame_duck_ms: 6000 } } });
     const workers = workersOf(gateway);
     const ended = gateway.stop('SIGTERM');
     for (const pid of workers) process.kill(pid, 'SIGTERM');
@@ -308,7 +312,7 @@ describe.concurrent('workers', () => {
   test('say, whichever is asked, that one of them cannot write its journal', async ({ expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
     closeAtEndOfFile({ close: () => rmSync(folder, { recursive: true, force: true }) });
-    const gateway = await start(config({ data_dir: folder }));
+    const gateway = await start(config({ data_dir: folder }, logged));
     const journals = join(folder, 'journal');
     renameSync(journals, `${journals}-away`);
     // a folder that is only gone would be made again
@@ -342,7 +346,7 @@ describe.concurrent('workers', () => {
   test('know what another gateway has spent, also after the first one was replaced', async ({ expect }) => {
     const limits = [{ by: 'meta.tenant-id', match: 'paid-*', budget: { dollars: '0.0001', per: 'day' } }];
     const stage = new Stage();
-    const shared = (server: object): object => ({ ...config({ data_dir: join(stage.folder, 'data'), ...server }), limits });
+    const shared = (server: object): object => config({ data_dir: join(stage.folder, 'data'), ...server }, { ...measured, limits });
     const gateway = await start(shared({}));
     const other = await start(shared({ workers: 1 }));
     const [first = 0] = workersOf(gateway);

@@ -2,13 +2,18 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import type { Agent } from 'node:http';
-import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import type { Running } from '../_kit/executable.ts';
 
 export const adminKey = 'the-admin-key-of-the-test';
 export const admin = { authorization: `Bearer ${adminKey}` };
-/** cost: a start of three processes with all plugins takes twice as long. */
-const plugins = shippedPlugins.filter((name) => name === 'dialects/openai-chat' || !/^dialects|otel|messages|responses|embeddings|models/.test(name));
+/** cost: a start of three processes with all plugins takes twice as long, and a journal in each of them a third of the rest. */
+const plugins = ['endpoints/chat-completions', 'endpoints/health', 'endpoints/logs', 'auth/keys', 'metadata/headers', 'stream/mock'];
+/** Where somebody signs in, or looks at the config. */
+export const withPages = { plugins: [...plugins, 'endpoints/dashboard'] };
+/** With records: what was asked is in the log, with its cost. */
+export const logged = { plugins: [...plugins, 'log/cost', 'log/journal'] };
+/** What each worker knows, the others know: targets, limits, metrics. */
+export const measured = { plugins: [...logged.plugins, 'route/health', 'route/limits', 'log/metrics', 'log/console'] };
 export const config = (server: object = {}, more: object = {}): Record<string, unknown> => ({
   server: { admin_key: `\${ADMIN_KEY_OF_THE_TEST:-${adminKey}}`, workers: 2, ...server },
   providers: { mock: { dialect: 'mock' } },

@@ -8,11 +8,15 @@ import { describe, test } from 'vitest';
 import { rawExchange, run, start, underShell } from '../_kit/executable.ts';
 import { closeAtEndOfFile } from '../_kit/left-open.ts';
 import { pause } from '../_kit/upstream.ts';
-import { admin, adminKey, ask, childrenOf, config, isAlive, times, workersOf } from './workers-scene.ts';
+import { admin, adminKey, ask, childrenOf, config, isAlive, logged, measured, times, withPages, workersOf } from './workers-scene.ts';
 import type { Reply } from './workers-scene.ts';
 
 const chat = (url: string, content: string, { stream = false, agent = false }: { stream?: boolean; agent?: Agent | false } = {}): Promise<Reply> =>
   ask(`${url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content }], stream }, agent });
+
+/** Four streams that have begun, on a connection each. */
+const begun = async (url: string, content: string): Promise<Response[]> =>
+  await Promise.all([1, 2, 3, 4].map(() => fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], stream: true }) })));
 
 /** A stream that ends when its worker does or when its client leaves, and not before: opened when its first bytes are here. */
 class OpenStream {
@@ -81,7 +85,7 @@ class Clients {
           this.ids.push(idOf(reply));
           this.counts[at] = (this.counts[at] ?? 0) + 1;
           // the cores are needed for the processes that start
-          await pause(3);
+          await pause(10);
         } catch (error) {
           this.faults.push(String(error));
         }
@@ -104,7 +108,7 @@ class Clients {
 
 describe.concurrent('workers', () => {
   test('serve on where one is killed, which only its own requests notice, and lose no record', async ({ expect }) => {
-    const gateway = await start(config());
+    const gateway = await start(config({}, logged));
     const { url } = gateway;
     const [first = 0, second = 0] = workersOf(gateway);
     // each on a connection of its own: two for each worker
@@ -134,7 +138,7 @@ describe.concurrent('workers', () => {
   });
 
   test('take over a changed config without a failed request, and refuse a bad one together', async ({ expect }) => {
-    const odd = { providers: { mock: { dialect: 'mock', deployments: { nobody: 'x' } } } };
+    const odd = { ...withPages, providers: { mock: { dialect: 'mock', deployments: { nobody: 'x' } } } };
     const gateway = await start(config({}, odd));
     expect(times(gateway.output().stderr, 'serves no model with the id "nobody"')).toBe(1);
     const { url } = gateway;
@@ -154,8 +158,9 @@ describe.concurrent('workers', () => {
     expect(clients.faults).toEqual([]);
     expect(await hashes()).toEqual(good);
     expect([times(gateway.output().stderr, 'config reloaded'), times(gateway.output().stderr, 'the changed config is not used')]).toEqual([1, 1]);
-    const shown = async (): Promise<{ loadedAt: number; reload: { problems: string } | null; reloads: object[] }> => JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as never;
-    expect((await shown()).reload?.problems).toContain('there is no plugin');
+    const shown = async (): Promise<{ loadedAt: number; reload: { problems: string | null } | null; reloads: object[] }> => JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as never;
+    // each worker has heard of it
+    await expect.poll(async () => (await Promise.all(Array.from({ length: 8 }, shown))).filter(({ reload }) => reload?.problems?.includes('there is no plugin') !== true)).toEqual([]);
     const changed = { problems: null, changes: { shown: [{ path: 'server.limits.keepAliveMs', after: '1000' }] } };
     expect((await shown()).reloads).toMatchObject([{ problems: expect.stringContaining('there is no plugin'), changes: null }, changed]);
     // a worker that takes the place of another one has the history from the others
@@ -200,7 +205,7 @@ describe.concurrent('workers', () => {
   });
 
   test('are restarted as one gateway, and nobody notices', async ({ expect }) => {
-    const gateway = await start(config(), {}, { by: underShell });
+    const gateway = await start(config({}, logged), {}, { by: underShell });
     const { url } = gateway;
     const [parent = 0] = workersOf(gateway);
     const old = [parent, ...childrenOf(parent)];
@@ -227,7 +232,7 @@ describe.concurrent('workers', () => {
   });
 
   test('show the machine at whichever of them answers: metrics, status and the live tail', async ({ expect }) => {
-    const gateway = await start(config());
+    const gateway = await start(config({}, measured));
     const { url } = gateway;
     const tail = new AbortController();
     const live = await fetch(`${url}/api/logs/stream`, { headers: admin, signal: tail.signal });
@@ -267,14 +272,14 @@ describe.concurrent('workers', () => {
     expect(await gateway.stop()).toBe(0);
   });
 
-  test('end at SIGTERM when their running requests have, and leave no process behind', async ({ expect }) => {
-    const gateway = await start(config({ limits: { lame_duck_ms: 1200 } }));
+  // a machine that stands still for longer than the time of the lame duck hides it
+  test('end at SIGTERM when their running requests have, and leave no process behind', { retry: 2 }, async ({ expect }) => {
+    const gateway = await start(config({ limits: { lame_duck_ms: 3000 } }));
     const workers = workersOf(gateway);
-    const streams = [1, 2, 3, 4].map(() => chat(gateway.url, '[[words:40]] [[pace:50]]', { stream: true }));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const streams = await begun(gateway.url, '[[words:80]] [[pace:50]]');
     const ended = gateway.stop('SIGTERM');
     await expect.poll(async () => (await ask(`${gateway.url}/health/ready`)).status).toBe(503);
-    expect((await Promise.all(streams)).map(({ text }) => text.endsWith('data: [DONE]\n\n'))).toEqual([true, true, true, true]);
+    expect((await Promise.all(streams.map((stream) => stream.text()))).map((text) => text.endsWith('data: [DONE]\n\n'))).toEqual([true, true, true, true]);
     expect(await ended).toBe(0);
     expect(workers.filter(isAlive)).toEqual([]);
     await expect(ask(`${gateway.url}/health/live`)).rejects.toThrow(/ECONNREFUSED/);
@@ -282,7 +287,7 @@ describe.concurrent('workers', () => {
 
   test('serve their requests and end when their parent is killed', async ({ expect }) => {
     // it lives on when the parent is killed: with it the stdin of the test would end, and all workers
-    const gateway = await start(config(), {}, { by: ['sh', '-c', '"$@"; exec sleep 30', 'sh'] });
+    const gateway = await start(config({}, logged), {}, { by: ['sh', '-c', '"$@"; exec sleep 30', 'sh'] });
     const [parent = 0] = workersOf(gateway);
     const workers = childrenOf(parent);
     expect(workers).toHaveLength(2);
@@ -300,11 +305,10 @@ describe.concurrent('workers', () => {
   test('that get a signal of their own are replaced first, and their requests end', async ({ expect }) => {
     const gateway = await start(config());
     const [first = 0, second = 0] = workersOf(gateway);
-    const streams = [1, 2, 3, 4].map(() => chat(gateway.url, '[[words:50]] [[pace:50]]', { stream: true }));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const streams = await begun(gateway.url, '[[words:50]] [[pace:50]]');
     process.kill(first, 'SIGTERM');
     await expect.poll(() => workersOf(gateway).length).toBe(3);
-    expect((await Promise.all(streams)).map(({ text }) => text.endsWith('data: [DONE]\n\n'))).toEqual([true, true, true, true]);
+    expect((await Promise.all(streams.map((stream) => stream.text()))).map((text) => text.endsWith('data: [DONE]\n\n'))).toEqual([true, true, true, true]);
     await expect.poll(() => workersOf(gateway).filter(isAlive)).toEqual([second, expect.any(Number)]);
     expect((await chat(gateway.url, 'hello')).status).toBe(200);
     expect(await gateway.stop()).toBe(0);
@@ -357,7 +361,7 @@ describe.concurrent('a start with workers', () => {
     await expect.poll(() => gateway.output().stderr).toContain('gwa_');
     expect(times(gateway.output().stderr, 'gwa_')).toBe(1);
     const key = /gwa_\w+/.exec(gateway.output().stderr)?.[0] ?? '';
-    const statuses = await Promise.all(Array.from({ length: 6 }, async () => (await ask(`${gateway.url}/api/logs`, { headers: { authorization: `Bearer ${key}` } })).status));
+    const statuses = await Promise.all(Array.from({ length: 6 }, async () => (await ask(`${gateway.url}/api/status`, { headers: { authorization: `Bearer ${key}` } })).status));
     expect(new Set(statuses)).toEqual(new Set([200]));
     await gateway.stop();
   });
@@ -365,11 +369,11 @@ describe.concurrent('a start with workers', () => {
 
 describe.concurrent('a worker', () => {
   test('slows guesses of the admin key that other workers have seen, and knows who signed out there', async ({ expect }) => {
-    const gateway = await start(config({}, { keys: [{ name: 'one', key: 'the-only-caller-of-the-test' }] }));
+    const gateway = await start(config({}, { ...withPages, keys: [{ name: 'one', key: 'the-only-caller-of-the-test' }] }));
     const { url } = gateway;
     const guess = async (): Promise<number> => {
       const began = performance.now();
-      await ask(`${url}/api/logs`, { headers: { authorization: 'Bearer wrong-wrong-wrong-wrong' } });
+      await ask(`${url}/api/status`, { headers: { authorization: 'Bearer wrong-wrong-wrong-wrong' } });
       return performance.now() - began;
     };
     for (let at = 0; at < 6; at++) await guess();
@@ -380,7 +384,7 @@ describe.concurrent('a worker', () => {
     const page = { 'sec-fetch-site': 'same-origin' };
     const signedIn = await ask(`${url}/api/session`, { body: { key: adminKey }, headers: page });
     const cookie = String(signedIn.headers['set-cookie']).split(';', 1)[0] ?? '';
-    const statuses = async (): Promise<number[]> => await Promise.all([1, 2, 3, 4].map(async () => (await ask(`${url}/api/logs`, { headers: { cookie } })).status));
+    const statuses = async (): Promise<number[]> => await Promise.all([1, 2, 3, 4].map(async () => (await ask(`${url}/api/status`, { headers: { cookie } })).status));
     expect(await statuses()).toEqual([200, 200, 200, 200]);
     await fetch(`${url}/api/session`, { method: 'DELETE', headers: { ...page, cookie, 'content-type': 'application/json' } });
     await expect.poll(statuses).toEqual([401, 401, 401, 401]);
@@ -389,7 +393,7 @@ describe.concurrent('a worker', () => {
 
   test('does not ask a target whose rate limit another worker was told, until one of them is told to wake it', async ({ expect }) => {
     const passing = { id: 'mock/*', providers: [{ providerId: 'mock' }] };
-    const gateway = await start(config({}, { models: [...(config()['models'] as object[]), passing] }));
+    const gateway = await start(config({}, { ...measured, models: [...(config()['models'] as object[]), passing] }));
     const { url } = gateway;
     const statuses = async (): Promise<Set<number>> => new Set((await Promise.all([1, 2, 3, 4].map(() => chat(url, 'hello')))).map(({ status }) => status));
     expect(await statuses()).toEqual(new Set([200]));
@@ -409,7 +413,7 @@ describe.concurrent('a worker', () => {
   });
 
   test('knows a key of the store that another one has made when the answer is there, counts it with the others, and knows its end', async ({ expect }) => {
-    const gateway = await start(config({ require_keys: true }));
+    const gateway = await start(config({ require_keys: true }, measured));
     const { url } = gateway;
     const made = JSON.parse((await ask(`${url}/api/keys`, { body: { name: 'team', limits: { requests_per_minute: 6 } }, headers: admin })).text) as { key: string };
     const statuses = async (): Promise<number[]> => (await Promise.all(Array.from({ length: 8 }, () => ask(`${url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content: 'hi' }] }, headers: { authorization: `Bearer ${made.key}` } })))).map(({ status }) => status).sort((a, b) => a - b);

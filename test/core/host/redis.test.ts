@@ -90,9 +90,14 @@ test('says that Redis refuses commands, as one without memory does, while it ans
 test('rejects at once while Redis is away, and a late answer does no harm', async () => {
   const { client, proxy } = await scene();
   proxy.delayMs = 2000;
-  const startedAt = performance.now();
-  for (let at = 0; at < 20; at++) await outcome(client.run('return 1', [], []));
-  expect(performance.now() - startedAt).toBeLessThan(20_000);
+  const took: number[] = [];
+  for (let at = 0; at < 20; at++) {
+    const startedAt = performance.now();
+    await outcome(client.run('return 1', [], []));
+    took.push(performance.now() - startedAt);
+  }
+  // a pause of this machine makes some of them longer, and not half of them
+  expect(took.toSorted((a, b) => a - b)[10]).toBeLessThan(1000);
   expect(await client.health()).toEqual({ connected: false, error: 'timeout' });
 });
 

@@ -106,7 +106,8 @@ describe('a proxy', () => {
     expect((await errorOf(await chat({}))).message).toContain('the proxy on the way to it failed');
   });
 
-  it('that does not answer costs no more than the time to connect', async () => {
+  // a machine that stands still meanwhile makes it longer
+  it('that does not answer costs no more than the time to connect', { retry: 2 }, async () => {
     const proxy = await proxyTo(0);
     const { chat } = await gatewayTo('https://provider.example/v1', { proxy: proxy.url }, 300);
     const began = performance.now();

@@ -165,7 +165,7 @@ describe('a request counts once', () => {
     const near = ledgerOver(await connected(server.url));
     await touch(far);
     for (let at = 0; at < 3; at++) await near.reserve(asking([three]));
-    proxy.delayMs = 5000;
+    proxy.delayMs = 3_600_000;
     expect((await far.reserve(asking([three]))).refusal).toBeNull();
     proxy.delayMs = 0;
     proxy.cut();
@@ -288,7 +288,8 @@ describe('what Redis has missed', () => {
     expect(told).toBeLessThan(1100);
   });
 
-  test('of ten thousand values keeps no request waiting', async () => {
+  // the time is that of one request: a machine that stands still meanwhile makes it longer
+  test('of ten thousand values keeps no request waiting', { retry: 2 }, async () => {
     const { ledger, proxy, away, back } = await farFrom(server.url);
     await touch(ledger);
     await away();
