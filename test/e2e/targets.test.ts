@@ -25,7 +25,7 @@ const configOf = (near: string, far = near): object => ({
 });
 
 async function limited(): Promise<Running> {
-  const near = await startUpstream(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after': '60' } }));
+  const near = await startUpstream(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after': '3600' } }));
   const far = await startUpstream(answers(completion('hello')));
   open.push(() => near.close(), () => far.close());
   const gateway = await start(configOf(near.url, far.url));
@@ -56,7 +56,7 @@ describe('with a gateway that serves', () => {
 test('a target that was outrun is listed as one that is asked last', async () => {
   const [slow, quick] = [await startUpstream(hangs), await startUpstream(answers(completion('hello')))];
   const config = configOf(slow.url, quick.url) as { providers: { near: object } };
-  const gateway = await start({ ...config, keys: [], providers: { ...config.providers, near: { dialect: 'openai-chat', base_url: slow.url, api_key: 'k', breaker: { failures: 1 } } }, routing: { default: { strategy: 'ordered', hedge_ms: 50 } } });
+  const gateway = await start({ ...config, keys: [], providers: { ...config.providers, near: { dialect: 'openai-chat', base_url: slow.url, api_key: 'k', breaker: { failures: 1, rest_ms: 60_000 } } }, routing: { default: { strategy: 'ordered', hedge_ms: 50 } } });
   open.push(() => slow.close(), () => quick.close(), () => gateway.stop());
   const body = JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] });
   await (await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).text();
