@@ -1,7 +1,7 @@
 /** Callers of a gateway that may die under them: who got a complete reply, and who did not. */
 import { startUpstream } from '../../../_kit/upstream.ts';
 import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
-import { oneUpstream, quietPlugins } from '../../../_kit/gateway.ts';
+import { oneUpstream } from '../../../_kit/gateway.ts';
 import { pause } from '../../../_kit/upstream.ts';
 
 const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
@@ -31,7 +31,8 @@ export interface Journal {
 /** The config of a gateway with its journal there. */
 export const journalled = (upstream: string, { store, url, dataDir }: Journal, more: object = {}): Record<string, unknown> => oneUpstream(upstream, {
   server: { port: 0, data_dir: dataDir },
-  plugins: [...quietPlugins, { use: 'log/journal', with: { store, ...(url !== null && { url }), ...more } }],
+  // cost: a start with all plugins takes twice the CPU
+  plugins: ['endpoints/chat-completions', 'endpoints/health', 'endpoints/logs', 'auth/keys', 'metadata/headers', 'route/policy', 'stream/upstream', 'log/estimate', 'log/cost', 'dialects/openai-chat', { use: 'log/journal', with: { store, ...(url !== null && { url }), ...more } }],
 });
 
 export interface Seen {
