@@ -128,7 +128,7 @@ function eitherSql(condition: Condition, writing: Writing): string {
   if (keyed !== null) return tagSql(condition, keyed, writing);
   const field = fieldOf(condition.field);
   const { values } = condition;
-  if (field.filter.kind === 'flag') return flagSql(flagOf(field), condition);
+  if (field.filter.kind === 'flag') return flagSql(`r.${field.asked}`, condition);
   if (field.filter.kind === 'some') return flagSql(`(coalesce(r.${field.asked}, 0) > 0)`, condition);
   if (field.filter.kind === 'count') return countSql(`r.${field.asked}`, condition, writing.params);
   if (field.filter.kind === 'bound') throw new BadQuery(`"${condition.field}" is filtered by a bound, not by a value.`);
@@ -137,9 +137,6 @@ function eitherSql(condition: Condition, writing: Writing): string {
   if (field.filter.kind === 'glob') return globSql(`r.${field.asked}`, values, writing);
   return field.filter.kind === 'status' ? statusSql(values, writing.params) : valuesSql(`r.${field.asked}`, values, writing.params);
 }
-
-/** cost: there is an index of the few requests with several attempts, and each rescued one is among them. */
-const flagOf = ({ asked }: FilteredField): string => (asked === 'rescued' ? '(r.attempts > 1 and r.rescued)' : `r.${asked}`);
 
 function idSql(values: readonly string[], params: Params): string {
   return values.map((value) => {

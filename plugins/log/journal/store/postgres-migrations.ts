@@ -139,4 +139,9 @@ export const postgresMigrations: readonly Migration[] = [
       create index gateway_requests_door on gateway_requests (door, id) where door is not null;
     `,
   },
+  {
+    id: 7,
+    name: 'rescued requests',
+    sql: 'create index gateway_requests_rescued on gateway_requests (id) where rescued',
+  },
 ];

@@ -142,4 +142,9 @@ export const sqliteMigrations: readonly Migration[] = [
       create index gateway_requests_door on gateway_requests (door, id) where door is not null;
     `,
   },
+  {
+    id: 8,
+    name: 'rescued requests',
+    sql: 'create index gateway_requests_rescued on gateway_requests (id) where rescued = true',
+  },
 ];

@@ -1,4 +1,6 @@
 /** Attempts in the store, on both: each one counts, whoever answered in the end. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -38,6 +40,9 @@ const lives: readonly Partial<Parameters<typeof rowFor>[0] & object>[] = [
   { provider: 'other', attempts: [{ ...other, durationMs: 9 }] },
   { provider: 'cached', attempts: [] },
 ];
+
+/** Answered without another provider, after the only attempt had failed: the gateway counts the tokens itself. */
+const countedHere = rowFor({ at: begin - 60 * minute, number: 12, provider: 'up', attempts: [busy], door: 'count_tokens', metadata: {} });
 const rows = () => lives.map((life, number) => rowFor({ at: begin + number * minute, number, durationMs: 100, metadata: {}, ...life }));
 
 const where = (field: string, operator: Condition['operator'], ...values: string[]): LogQuery => ({ ...everything, conditions: [{ field, operator, values }] });
@@ -71,6 +76,19 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     ['attempt.target', [['up/plain-1', 9, 3, 2], ['other/same', 5, 1, 0], ['up#2/plain-1', 1, 1, 1]]],
   ])('are summed up by %s', async (by, expected) => {
     expect(await counted(by)).toEqual(expected);
+  });
+
+  test('are found in a request whose only attempt failed, and that was answered all the same', async () => {
+    const own = join(place.path, 'alone');
+    mkdirSync(own);
+    const alone = await createStore(settingsOf(own));
+    await alone.open();
+    await alone.insert([...rows(), countedHere]);
+    const numbers = async (query: LogQuery) => (await alone.list(query, { limit: 100 })).data.map(({ id }) => Number.parseInt(id.slice(24), 16));
+    const [all] = await alone.stats(everything, { by: null, limit: 1 });
+    const [rescued] = await alone.stats(where('rescued', 'in', 'true'), { by: null, limit: 1 });
+    expect([all?.rescued, rescued?.requests, await numbers(where('rescued', 'in', 'true')), (await numbers(where('rescued', 'in', 'false'))).length]).toEqual([3, 3, [5, 4, 12], 10]);
+    await alone.close();
   });
 
   test('have their own latency', async () => {
