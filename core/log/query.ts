@@ -173,8 +173,10 @@ function timeOf(name: string, value: string): number {
   return time;
 }
 
-/** @param others parameters of the address that are not filters */
+/** @param others parameters of the address that are not filters; each may be given once */
 export function parseLogFilter(params: URLSearchParams, others: readonly string[] = []): LogFilter {
+  const twice = others.find((name) => params.getAll(name).length > 1);
+  if (twice !== undefined) throw badFilter(twice, `"${twice}" can be given once.`);
   const builder = new FilterBuilder();
   for (const [name, value] of params) {
     if (others.includes(name)) continue;

@@ -108,6 +108,10 @@ describe('an address', () => {
 
   it('leaves parameters alone that are no filters', () => expect(parseLogFilter(new URLSearchParams('limit=5&model=a'), ['limit'])).toEqual(only(condition('model', 'in', 'a'))));
 
+  it.each(['limit=1&limit=3', 'limit=3&limit=3', 'model=a&limit=1&model=b&limit=2'])('refuses a parameter that is given twice and is no filter: %s', (address) => {
+    const { code, param, message } = faultOf(() => parseLogFilter(new URLSearchParams(address), ['limit', 'by']));
+    expect([code, param, message]).toEqual(['invalid_value', 'limit', '"limit" can be given once.']);
+  });
   it('tells of a misspelt parameter that is no filter', () => expect(faultOf(() => parseLogFilter(new URLSearchParams('limt=5'), ['limit'])).message).toMatch(/Did you mean "limit"\?/));
 
   it('says in words what it was read from', () => {

@@ -43,6 +43,17 @@ describe('the list', () => {
     expect(ids((await scene.read('/api/logs?since=1h&meta.tenant-id=acme&status=ok&latency=%3E2s')).body)).toEqual([slow.id]);
   });
 
+  it.each([
+    ['/api/logs?limit=1&limit=3', 'limit'],
+    ['/api/logs?sort=cost&sort=tokens', 'sort'],
+    ['/api/stats?by=model&by=key', 'by'],
+    ['/api/stats?format=csv&format=json', 'format'],
+    ['/api/series?bucket=1h&bucket=1m', 'bucket'],
+    ['/api/logs/export?format=csv&format=jsonl', 'format'],
+  ])('refuses %s, of which one value alone would count', async (path, param) => {
+    expect(await scene.read(path)).toMatchObject({ status: 400, body: { error: { code: 'invalid_value', param, message: `"${param}" can be given once.` } } });
+  });
+
   it.each(['limit=0', 'limit=1001', 'limit=many', 'limit='])('refuses %s', async (query) => {
     expect(await scene.read(`/api/logs?${query}`)).toMatchObject({ status: 400, body: { error: { code: 'invalid_value', param: 'limit', message: expect.stringContaining('1 to 1000') } } });
   });
