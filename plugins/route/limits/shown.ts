@@ -1,6 +1,9 @@
 /** What operators see of the limits: `GET /api/limits`, `gateway limits`, the metrics and the dashboard. */
 import type { CallerKeys } from '../../../core/api-key.ts';
+import { GatewayError } from '../../../core/errors.ts';
 import type { Metric } from '../../../core/host/metric-sources.ts';
+import { nameAsWritten } from '../../../core/log/fields.ts';
+import { didYouMean } from '../../../core/names.ts';
 import { json, protective } from '../../../core/pipeline/answer.ts';
 import type { Routes } from '../../../core/http/routes.ts';
 import type { Peers } from '../../../core/workers/peers.ts';
@@ -53,11 +56,21 @@ export function addLimitRoutes(routes: Routes, parts: ShownParts): void {
     auth: 'admin',
     about: { summary: 'The limits and budgets that are in use, the fullest first', query: { by: 'all, key, model, provider or meta.<name>: only those.' }, answer: { 'application/json': 'ShownLimits' } },
     async handle({ query }) {
-      const by = query.get('by');
+      const by = askedBy(query);
       const limits = (await shownLimits(parts)).filter((one) => by === null || one.by === by);
       return json({ data: limits.slice(0, mostShown), total: limits.length, refusals: await allRefusals(parts) } satisfies ShownLimits, { headers: protective });
     },
   });
+}
+
+const counted = ['all', 'key', 'model', 'provider'];
+
+/** What the limits count that are asked for; null: all. Throws for what no limit can count. Metadata has lower-case names. */
+function askedBy(query: URLSearchParams): string | null {
+  const [by = null, ...others] = query.getAll('by');
+  if (others.length > 0) throw new GatewayError('invalid_value', '"by" can be given once.', { param: 'by' });
+  if (by === null || counted.includes(by) || /^meta\../s.test(by)) return by === null ? null : nameAsWritten(by);
+  throw new GatewayError('invalid_value', `No limit counts by "${by.slice(0, 100)}".${didYouMean(by, counted)} There are ${counted.join(', ')} and meta.<name>.`, { param: 'by' });
 }
 
 /** The refusals of all workers. */

@@ -21,6 +21,19 @@ describe('the limits', () => {
     expect(((await (await gateway.get('/api/limits?by=all')).json()) as any).data.map(({ by }: any) => by)).toEqual(['all']);
   });
 
+  test('are asked for by what they count, and nothing else', async () => {
+    const { gateway } = await scene({ limits });
+    await statusOf(gateway.chat({}, tenant('acme')));
+    const asked = async (query: string) => {
+      const reply = await gateway.get(`/api/limits?${query}`);
+      const { data, error } = (await reply.json()) as any;
+      return [reply.status, error?.code ?? data.length, error?.param ?? null];
+    };
+    expect(await asked('by=meta.Tenant-ID')).toEqual([200, 2, null]);
+    expect(await asked('by=meta.team')).toEqual([200, 0, null]);
+    for (const query of ['by=tenant-id', 'by=kye', 'by=', 'by=meta.', 'by=all&by=key']) expect(await asked(query)).toEqual([400, 'invalid_value', 'by']);
+  });
+
   test('are metrics, with their refusals', async () => {
     const { gateway } = await scene({ limits });
     for (let at = 0; at < 5; at++) await statusOf(gateway.chat({}, tenant('globex')));
