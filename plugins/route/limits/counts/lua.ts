@@ -37,7 +37,8 @@ local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 
-local function text(number) return string.format('%.0f', number) end
+-- Redis takes no '-0', which is the text of a negative nothing
+local function text(number) return string.format('%.0f', number + 0) end
 
 local function add(hash, list, at, amount)
   local slot = text(math.floor(at / 100))

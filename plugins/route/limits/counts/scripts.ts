@@ -134,7 +134,8 @@ if holder == ARGV[1] then
 end
 heard(ARGV[2])
 local function letGo(hash, amount)
-  if redis.call('HEXISTS', hash, holder) == 1 then redis.call('HINCRBY', hash, holder, '-' .. amount) end
+  -- a free model holds no dollars, and '-0' is no number for Redis
+  if amount ~= '0' and redis.call('HEXISTS', hash, holder) == 1 then redis.call('HINCRBY', hash, holder, '-' .. amount) end
 end
 local key, arg = 3, 7
 while arg <= #ARGV do
