@@ -79,7 +79,8 @@ export class Tail {
 
   /** Bytes that the store does not have yet. */
   get behindBytes(): number {
-    return segmentsOf(this.folder).filter((segment) => segment >= this.#segment).reduce((sum, segment) => sum + sizeOf(pathOf(this.folder, segment)), -this.#offset);
+    // a segment that was deleted has no bytes any more, and the offset is one in it
+    return segmentsOf(this.folder).filter((segment) => segment >= this.#segment).reduce((sum, segment) => sum + Math.max(0, sizeOf(pathOf(this.folder, segment)) - (segment === this.#segment ? this.#offset : 0)), 0);
   }
 
   /**
@@ -193,7 +194,7 @@ export class Tail {
         at.offset += decoded.end - begin;
         return frameOf(decoded.kind, decoded.content);
       }
-      const isClosed = this.#isEnded || existsSync(pathOf(this.folder, at.segment + 1));
+      const isClosed = this.#isEnded || this.#hasAfter(at.segment);
       // the writer may have added to this segment after it was read and before it began the next one
       if (decoded === 'incomplete' && (!isClosed || this.#grown(at, whole.length - begin))) return 'waiting';
       if (whole.length > begin) {
@@ -205,6 +206,11 @@ export class Tail {
       at.segment = following;
       at.offset = 0;
     }
+  }
+
+  /** Whether the writer has left this segment. Those between the two may have been deleted. */
+  #hasAfter(segment: number): boolean {
+    return existsSync(pathOf(this.folder, segment + 1)) || (existsSync(this.folder) && segmentsOf(this.folder).some((one) => one > segment));
   }
 
   #grown({ segment, offset }: { segment: number; offset: number }, known: number): boolean {

@@ -131,6 +131,7 @@ export class JournalWriter {
   /** Call it when the folder was deleted and made again. The next group goes into another segment: nobody finds the one that is open. */
   moveOn(): void {
     this.#isLost = true;
+    this.#onDisk = 0;
     // safety: a reader may have the first segment open that was made with the folder, and does not look for another one of that number
     this.#segment = Math.max(this.#segment, 1);
   }
@@ -182,7 +183,7 @@ export class JournalWriter {
     }
     if (this.#settings.isDurable) await this.#sync(file);
     this.#offset += bytes.length;
-    this.#onDisk += bytes.length;
+    if (!this.#isLost) this.#onDisk += bytes.length;
     if (this.#offset >= this.#segmentBytes) await this.#leave(file);
   }
 

@@ -1,4 +1,4 @@
-/** The reader of a journal on a disk that the journal itself has filled. */
+/** The reader of a journal on a disk that the journal itself has filled, and of one whose segments were deleted. */
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -41,5 +41,17 @@ describe('a journal that has filled its disk', () => {
     expect(() => tail.commit(tail.take() as Taken)).toThrow('ENOSPC');
     tail.close();
     expect(segmentsOf(place.path)).toEqual([2, 3]);
+  });
+});
+
+describe('a journal whose segments were deleted', () => {
+  test.each([['read', true], ['not read', false]])('and which were %s has no bytes that wait, and a later segment is read', (_, isRead) => {
+    const tail = tailOf(() => {});
+    if (isRead) tail.commit(tail.take() as Taken);
+    for (const number of segmentsOf(place.path)) rmSync(pathOf(place.path, number));
+    expect(tail.behindBytes).toBe(0);
+    writeFileSync(pathOf(place.path, 9), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(finished({ number: 9 })) }]));
+    expect(tail.take()?.entries).toHaveLength(1);
+    tail.close();
   });
 });

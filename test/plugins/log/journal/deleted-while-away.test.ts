@@ -1,0 +1,47 @@
+/** Somebody makes room on a disk and deletes the journal while the store takes no records. */
+import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { oneUpstream, quietPlugins, testGateway } from '../../../_kit/gateway.ts';
+import type { TestGateway } from '../../../_kit/gateway.ts';
+import { answers, completion, startUpstream } from '../../../_kit/upstream.ts';
+import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
+import { folder } from './scene.ts';
+
+let place: ReturnType<typeof folder>;
+let upstream: ScriptedUpstream;
+beforeEach(async () => {
+  place = folder();
+  upstream = await startUpstream(answers(completion('hello')));
+  // no database can be opened there
+  mkdirSync(join(place.path, 'logs.db'));
+});
+afterEach(async () => {
+  await upstream.close();
+  place.remove();
+});
+
+const begin = (): Promise<TestGateway> => testGateway({ config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, { use: 'log/journal', with: { max_bytes: 65_536 } }] }) });
+const ask = async ({ chat }: TestGateway): Promise<string> => (await chat({})).headers.get('x-request-id') ?? '';
+const logOf = async ({ get }: TestGateway): Promise<{ error: string | null; waitingBytes: number }> => ((await (await get('/api/status')).json()) as { log: { error: string | null; waitingBytes: number } }).log;
+
+async function deleteJournal({ lines }: TestGateway): Promise<void> {
+  rmSync(join(place.path, 'journal'), { recursive: true });
+  await expect.poll(() => lines.some((line) => line.includes('the gateway used it; it is made again')), { timeout: 20_000 }).toBe(true);
+}
+
+async function storesAgain(gateway: TestGateway): Promise<void> {
+  const id = await ask(gateway);
+  rmdirSync(join(place.path, 'logs.db'));
+  await expect.poll(async () => (await gateway.get(`/api/logs/${id}`)).status, { timeout: 20_000 }).toBe(200);
+  await expect.poll(async () => await logOf(gateway), { timeout: 20_000 }).toMatchObject({ error: null, waitingBytes: 0 });
+}
+
+test('a journal that was full has room again when it was deleted', async () => {
+  const gateway = await begin();
+  while ((await logOf(gateway)).error !== 'journal_full') await ask(gateway);
+  await deleteJournal(gateway);
+  expect((await logOf(gateway)).error).toBe('refused');
+  await storesAgain(gateway);
+  await gateway.close();
+});
