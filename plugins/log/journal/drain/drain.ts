@@ -49,6 +49,15 @@ function read(tail: Tail, after: Taken | undefined): Taken | null {
   }
 }
 
+/** safety: a journal of a dead gateway whose folder cannot be looked at must not keep the others from being stored. When it is read, it is put off. */
+function behindOf(orphan: Tail): number {
+  try {
+    return orphan.behindBytes;
+  } catch {
+    return 0;
+  }
+}
+
 export class Drain {
   deadLettered = 0;
   /** How many records of this gateway are in the store. */
@@ -140,7 +149,7 @@ export class Drain {
   }
 
   #elsewhere(): number {
-    return [...this.#orphans.keys()].reduce((sum, tail) => sum + tail.behindBytes, 0);
+    return [...this.#orphans.keys()].reduce((sum, tail) => sum + behindOf(tail), 0);
   }
 
   async #drain(tail: Tail): Promise<boolean> {
@@ -185,13 +194,19 @@ export class Drain {
     claim.release();
   }
 
+  #giveUp({ folder, claim }: Instance): void {
+    this.#unreadable.delete(folder);
+    this.#settings.warn('the journal that a dead gateway left was deleted before all of it was stored', { folder });
+    claim.release();
+  }
+
   async #drainOrphan(tail: Tail, instance: Instance): Promise<void> {
     try {
       if (await this.#drain(tail)) return;
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
       this.#forget(tail);
-      return this.#putOff(instance, error.message);
+      return existsSync(instance.folder) ? this.#putOff(instance, error.message) : this.#giveUp(instance);
     }
     // the store has the last batch of this journal, and nobody writes to it any more
     this.#forget(tail);

@@ -1,5 +1,5 @@
 /** Somebody makes room on a disk and deletes the journal while the store takes no records. */
-import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { oneUpstream, quietPlugins, testGateway } from '../../../_kit/gateway.ts';
@@ -42,6 +42,19 @@ test('a journal that was full has room again when it was deleted', async () => {
   while ((await logOf(gateway)).error !== 'journal_full') await ask(gateway);
   await deleteJournal(gateway);
   expect((await logOf(gateway)).error).toBe('refused');
+  await storesAgain(gateway);
+  await gateway.close();
+});
+
+test('the journals of dead gateways that were deleted with it keep nothing waiting', async () => {
+  const dead = await begin();
+  await ask(dead);
+  await dead.close();
+  const gateway = await begin();
+  expect(readdirSync(join(place.path, 'journal'))).toHaveLength(2);
+  await ask(gateway);
+  await expect.poll(() => gateway.lines.some((line) => line.includes('does not take records'))).toBe(true);
+  await deleteJournal(gateway);
   await storesAgain(gateway);
   await gateway.close();
 });
