@@ -165,6 +165,7 @@ export class Admission {
     const ask = askOf(subjects, [candidate], context);
     const verdict = this.#reserve(ask);
     const act = ({ refusal, hold }: Verdict): undefined => {
+      target.deciding?.delete(candidate.target);
       if (refusal !== null) throw this.#passedBy(refusal, ask);
       if (hold === null) return;
       (target.targets ??= new Map()).set(candidate.target, hold);
@@ -172,7 +173,8 @@ export class Admission {
       if (!target.asked.includes(candidate.target)) this.#letGo(target, candidate.target);
     };
     if (!isThenable(verdict)) return act(verdict);
-    const decided = verdict.finally(() => target.deciding?.delete(candidate.target)).then((reached) => (this.#isOver(context, target, reached) ? undefined : act(reached)));
+    verdict.catch(() => target.deciding?.delete(candidate.target));
+    const decided = verdict.then((reached) => (this.#isOver(context, target, reached) ? undefined : act(reached)));
     (target.deciding ??= new Map()).set(candidate.target, decided);
     return decided;
   }

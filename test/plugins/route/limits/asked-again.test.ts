@@ -1,5 +1,8 @@
 /** A target that is asked a second time while the Redis of its limits still thinks about the first. */
 import { expect, onTestFinished, test } from 'vitest';
+import type { AttemptResult, Streaming } from '../../../../core/pipeline/context.ts';
+import { Admission } from '../../../../plugins/route/limits/admission.ts';
+import type { AdmissionParts } from '../../../../plugins/route/limits/admission.ts';
 import { testGateway, twoUpstreams } from '../../../_kit/gateway.ts';
 import { proxyTo } from '../../../_kit/proxy.ts';
 import { startRedis } from '../../../_kit/servers.ts';
@@ -33,4 +36,25 @@ test.each([5, 1])('a target that is outrun while a slow Redis is asked, and aske
   proxy.delayMs = 0;
   const used = async (): Promise<unknown> => ((await (await gateway.get('/api/limits')).json()) as { data: { used: number }[] }).data[0]?.used;
   await expect.poll(used).toBe(0);
+});
+
+test.each([0, 1, 2, 3, 4, 5])('a target that is asked again %i turns after its verdict is there is counted once', async (turns) => {
+  const { promise: verdict, resolve } = Promise.withResolvers<void>();
+  const held = new Set<object>();
+  const hold = async (): Promise<unknown> => {
+    await verdict;
+    const one = { subjects: [{}] };
+    held.add(one);
+    return { refusal: null, hold: one, levels: [] };
+  };
+  const subject = { caps: { tokens: null, budgets: [] } };
+  const parts = { ledger: { reserve: hold, settle: (one: object) => void held.delete(one) }, rules: { hasTargets: true, ofCandidate: () => [subject] }, sums: {}, clock: Date.now };
+  const admission = new Admission(parts as unknown as AdmissionParts);
+  const context = { request: {}, attempt: { candidate: { target: 'two', answeredBy: null, dropped: null } } } as unknown as Streaming;
+  const first = admission.open(context);
+  admission.attempted({ outcome: 'outrun' } as AttemptResult, context);
+  resolve();
+  for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+  await Promise.all([first, admission.open(context)]);
+  expect(held.size).toBe(1);
 });
