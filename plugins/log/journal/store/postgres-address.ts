@@ -1,18 +1,19 @@
 /** The address of a PostgreSQL, as operators write it, and what a connection to it asks. It loads no driver. */
 import type { ClientConfig } from 'pg';
 
-const schemes = /^(?:postgres(?:ql)?|socket):/;
+const schemes = /^(?:postgres(?:ql)?|socket):/i;
 
 /**
  * Whether the driver can read it: a URL, or the folder of a socket. In a password `/ # ? %` are percent-encoded.
- * wire: as pg-connection-string 2 takes it, where a URL may have a user and no host.
+ * wire: as pg-connection-string 2 takes it, where a URL may have a user and no host, and a blank or a `%` that begins no code stands for itself.
  */
-export const isAddress = (url: string): boolean => url.startsWith('/') || (schemes.test(url) && URL.canParse(url.replace('@/', '@localhost/')) && isDecodable(url));
-
-function isDecodable(text: string): boolean {
+export function isAddress(url: string): boolean {
+  if (url.startsWith('/')) return true;
   try {
+    const text = / |%[^a-f0-9]|%[a-f0-9][^a-f0-9]/i.test(url) ? encodeURI(url).replaceAll(/%25(\d\d)/g, '%$1') : url;
+    // it throws where a code stands for no character
     decodeURI(text);
-    return true;
+    return schemes.test(text) && URL.canParse(text.replace('@/', '@localhost/'));
   } catch {
     return false;
   }

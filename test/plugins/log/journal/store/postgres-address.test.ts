@@ -2,6 +2,7 @@
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkStore } from '../../../../../plugins/log/journal/commands.ts';
 import { isAddress, verified } from '../../../../../plugins/log/journal/store/postgres-address.ts';
@@ -12,11 +13,15 @@ import { certificate } from '../../../../_kit/certificate.ts';
 test.each([
   'postgres://user:password@db.example:5432/logs', 'postgresql://user@db.example/logs?sslmode=require', 'postgres://user:p%40ss%3Aw%2Frd%231@[::1]:5432/logs',
   'postgres://user:password@/logs?host=/var/run/postgresql', 'postgres://%2Fvar%2Frun%2Fpostgresql/logs', 'socket:/var/run/postgresql?db=logs', '/var/run/postgresql logs', 'postgres:///logs', 'postgres://user:p@ss:word@db.example/logs',
-])('%s is an address', (url) => expect(isAddress(url)).toBe(true));
+  'postgres://user:100%sure@db.example/logs', 'postgres://user:50%@db.example/logs', 'postgres://user:pass word@db.example/logs', 'Postgres://user@db.example/logs',
+])('%s is an address, and the driver reads it', (url) => {
+  expect(isAddress(url)).toBe(true);
+  expect(() => new pg.Client(url)).not.toThrow();
+});
 
 test.each([
   ['a slash in the password', 'postgres://user:pass/word@db.example/logs'], ['a number sign in the password', 'postgres://user:pass#word@db.example/logs'],
-  ['a per cent sign in the password', 'postgres://user:100%sure@db.example/logs'],
+  ['a per cent sign in the password that begins the code of no character', 'postgres://user:100%abc@db.example/logs'],
   ['another scheme', 'mysql://user@db.example/logs'], ['no scheme', 'db.example:5432/logs'], ['nothing', ' '],
 ])('%s makes it none', (_, url) => expect(isAddress(url)).toBe(false));
 
