@@ -134,7 +134,9 @@ const required = ['encode', 'decoder', 'decodeBody', 'decodeError'] as const;
 const optional = ['fetchesImage', 'authorise', 'sign', 'frames', 'takesBudget', 'embedder'] as const;
 
 function faultOfDialect(dialect: unknown, at: number): string | null {
-  const { name, baseUrl, ...more } = (dialect ?? {}) as Record<string, unknown>;
+  // an object of a class has its functions in its prototype
+  const more = (dialect ?? {}) as Record<string, unknown>;
+  const { name, baseUrl } = more;
   if (typeof name !== 'string' || name === '') return `\`dialects[${at}]\` must be an object with a \`name\``;
   if (baseUrl !== null && typeof baseUrl !== 'string' && typeof baseUrl !== 'function') return `the dialect "${name}" needs \`baseUrl\`: an address, a function that gives it, or null`;
   const missing = required.filter((part) => typeof more[part] !== 'function').map((part) => `\`${part}\``);

@@ -82,6 +82,11 @@ describe('a plugin by path', () => {
     const file = write(`bad-${title.replaceAll(' ', '-')}.mjs`, text);
     await expect(loadPlugin(`./${file}`, folder)).rejects.toThrow(message);
   });
+
+  it('may have a dialect that is an object of a class', async () => {
+    const file = write('of-a-class.mjs', 'class Own { name = "own"; baseUrl = null; encode() {} decoder() {} decodeBody() {} decodeError() {} }\nexport default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [new Own()] }');
+    expect((await loadPlugin(`./${file}`, folder)).dialects).toHaveLength(1);
+  });
 });
 
 it('a file that waits for ever at its top level is named, and not waited for', async () => {
