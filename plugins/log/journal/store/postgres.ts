@@ -175,6 +175,7 @@ async function within<T>(client: PoolClient, work: () => Promise<T>): Promise<T>
 /**
  * cost: one statement for each table, at the same time on connections of their own. Each is a transaction of its own: if one fails,
  * the whole batch is inserted again, and rows that are there already stay as they are.
+ * safety: no statement has a name. A pooler may send each one over another connection, which does not know it, or has one of that name.
  * safety: the requests come last. A record is seen as soon as its request is there, and must not be seen without its texts.
  */
 async function insertInto(pool: Pool, rows: readonly Row[], weeks: Set<number>): Promise<void> {
@@ -186,14 +187,14 @@ async function insertInto(pool: Pool, rows: readonly Row[], weeks: Set<number>):
   const attempts = rows.flatMap((row) => row.attempts);
   const tags = rows.flatMap(({ request }) => tagsOf(request).map(([name, value]) => ({ name, value, id: request.id })));
   const inserts = [
-    ...(bodies.length > 0 ? [pool.query({ name: 'bodies', text: insertBodies, values: [JSON.stringify(bodies)] })] : []),
-    ...(attempts.length > 0 ? [pool.query({ name: 'attempts', text: insertAttempts, values: [JSON.stringify(attempts)] })] : []),
-    ...(tags.length > 0 ? [pool.query({ name: 'tags', text: insertTags, values: [JSON.stringify(tags)] })] : []),
+    ...(bodies.length > 0 ? [pool.query(insertBodies, [JSON.stringify(bodies)])] : []),
+    ...(attempts.length > 0 ? [pool.query(insertAttempts, [JSON.stringify(attempts)])] : []),
+    ...(tags.length > 0 ? [pool.query(insertTags, [JSON.stringify(tags)])] : []),
   ];
   // safety: all have ended before the batch is tried again
   const failed = (await Promise.allSettled(inserts)).find(({ status }) => status === 'rejected');
   if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
-  await pool.query({ name: 'requests', text: insertRequests, values: [JSON.stringify(rows.map(({ request }) => request))] });
+  await pool.query(insertRequests, [JSON.stringify(rows.map(({ request }) => request))]);
 }
 
 const keyStoreOf = (pool: Pool): KeyStore => createKeyStore({

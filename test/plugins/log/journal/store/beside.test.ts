@@ -120,14 +120,17 @@ function errorOf(message: string): Buffer {
   return Buffer.concat([head, fields]);
 }
 
-/** Stands before a server and takes no limits of time, as PgBouncer does. Gives its address. */
-async function poolerOf(url: string): Promise<string> {
+/** Stands before a server and takes no limits of time, as PgBouncer does. Gives its address. @param heard gets what each connection sends after its first message */
+async function poolerOf(url: string, heard: Buffer[][] = []): Promise<string> {
   const { hostname, port } = new URL(url);
   const pooler = createServer((client) => void client.on('error', () => {}).once('data', (startup) => {
     const [refused] = /[a-z_]+_timeout/.exec(startup.toString('latin1')) ?? [];
     if (refused !== undefined) return client.end(errorOf(`unsupported startup parameter: ${refused}`));
     const upstream = connect(Number(port), hostname).on('error', () => client.destroy());
     upstream.write(startup);
+    const sent: Buffer[] = [];
+    heard.push(sent);
+    client.on('data', (bytes: Buffer) => void sent.push(bytes));
     client.pipe(upstream).pipe(client);
   }));
   await new Promise<void>((resolve) => pooler.listen(0, '127.0.0.1', resolve));
@@ -140,4 +143,22 @@ test('a pooler that refuses limits of time gets connections without them', async
   const store = await opened(url);
   await store.insert([rowFor({ number: 1 })]);
   expect(await store.get(idAt(begin, 1))).not.toBeNull();
+});
+
+/** The names of the statements that a client prepares. wire: `P`, the length, the name and a zero. */
+function namesIn(sent: Buffer): string[] {
+  const names: string[] = [];
+  for (let at = 0; at < sent.length; at += 1 + sent.readUInt32BE(at + 1)) if (sent[at] === 0x50) names.push(sent.toString('latin1', at + 5, sent.indexOf(0, at + 5)));
+  return names;
+}
+
+test('no statement has a name, so that a pooler may send each over another connection', async () => {
+  const heard: Buffer[][] = [];
+  const store = await opened(await poolerOf(server.database(), heard));
+  await store.insert([rowFor({ number: 1, metadata: { tenant: 'a' }, request: request('hi'), response: response('hello') })]);
+  await store.get(idAt(begin, 1));
+  await store.roll();
+  const names = heard.flatMap((sent) => namesIn(Buffer.concat(sent)));
+  expect(names.length).toBeGreaterThan(4);
+  expect(new Set(names)).toEqual(new Set(['']));
 });
