@@ -120,9 +120,17 @@ function tablesIn({ dataDir, isDurable }: Pick<StoreSettings, 'dataDir' | 'isDur
     isLeft = true;
     how();
   };
+  let renewing: Promise<void> = Promise.resolve();
+  /** Call it before a change: one in a file that is gone would be gone with it. */
+  const renew = (): Promise<void> => {
+    renewing = renewing.catch(() => {}).then(async () => {
+      if (file.isGone) leave(() => file.leave());
+      if (isLeft) await open();
+    });
+    return renewing;
+  };
   const insert = async (rows: readonly Row[]): Promise<void> => {
-    if (file.isGone) leave(() => file.leave());
-    if (isLeft) await open();
+    await renew();
     try {
       insertRows(opened(), inserts, rows);
     } catch (error) {
@@ -137,22 +145,26 @@ function tablesIn({ dataDir, isDurable }: Pick<StoreSettings, 'dataDir' | 'isDur
     file.close();
     inserts = null;
   };
-  return { opened, open, insert, close };
+  return { opened, open, renew, insert, close };
 }
 
 export function createSqliteStore({ retentionDays, ...place }: StoreSettings): Store {
-  const { opened, open, insert, close } = tablesIn(place);
+  const { opened, open, renew, insert, close } = tablesIn(place);
   const engine: Engine = {
     grammar,
     all: async (sql: string, params: readonly unknown[]) => opened().prepare(sql).all(...(params as SQLInputValue[])),
     floor: () => floorOf(retentionDays, Date.now()),
     swap: async (first, second) => within(opened(), () => swap(opened(), first, second)),
   };
+  const changed = async <T>(work: () => T): Promise<T> => {
+    await renew();
+    return within(opened(), work);
+  };
   const roller = new Roller(engine);
   return {
     batch,
     ...createReader(engine),
-    keyStore: createKeyStore({ ...grammar, all: engine.all, change: async (steps) => within(opened(), () => runSteps(opened(), steps)), list: (names) => `json_each(${names}) k` }),
+    keyStore: createKeyStore({ ...grammar, all: engine.all, change: (steps) => changed(() => runSteps(opened(), steps)), list: (names) => `json_each(${names}) k` }),
     open,
     insert,
     ping: async () => void opened().prepare('select 1').get(),
@@ -165,7 +177,7 @@ export function createSqliteStore({ retentionDays, ...place }: StoreSettings): S
       return rows.length === 0 ? await roller.step(Date.now()) : fillIn(opened(), rows);
     },
     blame: (error) => (ofRows.has(codeOf(error)) || error instanceof RangeError || error instanceof TypeError ? 'row' : 'store'),
-    forget: async (id) => isId(id) && within(opened(), () => forgetTexts(opened(), bytesOf(id))),
+    forget: async (id) => isId(id) && (await changed(() => forgetTexts(opened(), bytesOf(id)))),
     close,
   };
 }

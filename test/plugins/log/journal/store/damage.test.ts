@@ -110,4 +110,27 @@ describe('a database that is deleted while it is open', () => {
     const next = await open();
     expect(await Promise.all([1, 2, 3].map(async (number) => (await next.get(idAt(begin, number))) !== null))).toEqual([true, false, true]);
   });
+
+  test.each([['and before the next record', false], ['while a record is stored', true]])('keeps a key that is made after it, %s', async (_, isBeside) => {
+    const store = await open();
+    await store.insert([rowFor({ number: 1 })]);
+    for (const part of ['', '-wal', '-shm']) rmSync(sqliteFile(place.path) + part);
+    const made = store.keyStore.write({ name: 'one', from: 0, data: '{}', event: { at: begin, action: 'created', by: 'admin', address: null, details: '{}' } });
+    await Promise.all([made, ...(isBeside ? [store.insert([rowFor({ number: 2 })])] : [])]);
+    const next = await open();
+    expect((await next.keyStore.changes(0)).keys.map(({ name }) => name)).toEqual(['one']);
+    expect(await next.get(idAt(begin, 2)) !== null).toBe(isBeside);
+  });
+
+  test('deletes the texts of a record in the one that somebody has put in its place', async () => {
+    const former = await open();
+    await former.insert([rowFor({ number: 1, request: request('hello') })]);
+    await former.close();
+    renameSync(sqliteFile(place.path), join(place.path, 'backup.db'));
+    const store = await open();
+    for (const part of ['-wal', '-shm']) rmSync(sqliteFile(place.path) + part);
+    renameSync(join(place.path, 'backup.db'), sqliteFile(place.path));
+    expect(await store.forget(idAt(begin, 1))).toBe(true);
+    expect((await (await open()).get(idAt(begin, 1)))?.request).toBeNull();
+  });
 });
