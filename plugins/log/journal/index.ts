@@ -80,7 +80,7 @@ export default definePlugin<Options>({
     hooks.boot.tapPromise(async () => {
       instance = begin(root);
       writer = new JournalWriter({ folder: instance.folder, maxBytes, isDurable, logger, lost });
-      writers.add(writer);
+      writers.add(writer, client.endElsewhere);
       await client.open({ store, url, dataDir, root, folder: instance.folder, retentionDays, isDurable });
     });
 

@@ -20,7 +20,7 @@ export class StoreUnavailable extends Error {
   }
 }
 
-export interface StoreClient extends Reader, KeyCalls, Pick<OwnCalls, 'ping' | 'state' | 'flush' | 'forget'> {
+export interface StoreClient extends Reader, KeyCalls, Pick<OwnCalls, 'ping' | 'state' | 'flush' | 'forget' | 'endElsewhere'> {
   /** Starts the worker. Resolves after the first attempt to open the store, also when that failed; rejects when a migration failed. */
   open(settings: WorkerSettings): Promise<void>;
   /** Gives the worker this time to drain the journal, then ends the worker. True: the store has the whole journal. */
@@ -87,6 +87,7 @@ export function createClient(events: ClientEvents): StoreClient {
     state: reading('state'),
     flush: reading('flush'),
     forget: reading('forget'),
+    endElsewhere: (ids) => ask('endElsewhere', [ids], 500) as Promise<void>,
     keyChanges: reading('keyChanges'),
     writeKey: reading('writeKey'),
     keyEvents: reading('keyEvents'),

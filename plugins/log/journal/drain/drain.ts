@@ -73,6 +73,8 @@ export class Drain {
   readonly #unreadable = new Map<string, number>();
   /** safety: batches that were read and are not in the store yet. A batch that the store did not take stays here, and is tried again. */
   readonly #ready = new Map<Tail, Batch[]>();
+  /** Requests that began in a journal here and whose end another writer of the process has. */
+  readonly #endElsewhere = new Set<string>();
   /** How many rows are inserted at once: fewer after the store has taken too long. */
   #atOnce: number;
   #lookAt = 0;
@@ -107,6 +109,11 @@ export class Drain {
     const retained = await this.#retain();
     this.isCaughtUp = !isBehind && !retained && orphans.length === 0;
     return retained || worked || orphans.length > 0;
+  }
+
+  /** From now on no journal that has ended calls these requests interrupted. */
+  endElsewhere(ids: readonly string[]): void {
+    for (const id of ids) this.#endElsewhere.add(id);
   }
 
   /** Call it when nothing waits. Else the next process would store once more what was deleted in the store meanwhile. */
@@ -144,6 +151,7 @@ export class Drain {
       isEnded,
       most: store.batch,
       removed: (bytes) => disk({ removed: isEnded ? 0 : bytes, elsewhere: this.#elsewhere() }),
+      endsElsewhere: (id) => this.#endElsewhere.has(id),
       damaged: (bytes, segment) => warn('a part of the journal is damaged and was left out', { folder, segment, bytes }),
     });
   }

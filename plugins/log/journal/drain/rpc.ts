@@ -31,6 +31,8 @@ export interface OwnCalls extends KeyCalls {
   state(): Promise<WorkerState>;
   /** Resolves when the store has everything that was in the journal at the time of the call. */
   flush(): Promise<void>;
+  /** Tells of requests whose end waits in the memory of another writer: no journal that ends calls them interrupted. */
+  endElsewhere(ids: readonly string[]): Promise<void>;
   /** Call it when the journal is closed: drains the journal for at most this time, then ends the worker. True: the store has the whole journal. */
   finish(withinMs: number): Promise<boolean>;
 }

@@ -4,7 +4,7 @@
  */
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, unlinkSync } from 'node:fs';
 import type { Entry } from '../write/entry.ts';
-import { decodeFrame, frameOf, lengthOf, nextSound, STARTED, wantedBytes } from '../write/frames.ts';
+import { decodeFrame, frameOf, idOf, lengthOf, nextSound, STARTED, wantedBytes } from '../write/frames.ts';
 import type { Frame } from '../write/frames.ts';
 import { pathOf, readCursor, segmentsOf, writeCursor } from '../write/segments.ts';
 
@@ -23,21 +23,14 @@ export interface TailEvents {
   removed(bytes: number): void;
   /** So many bytes were no frame, and were left out. */
   damaged(bytes: number, segment: number): void;
+  /** Whether the end of this request is in another journal. */
+  endsElsewhere?(id: string): boolean;
 }
 
 const maxBytes = 8 * 1024 * 1024;
 const readBytes = 1024 * 1024;
 const none: Buffer = Buffer.alloc(0);
 const cursorEveryMs = 1000;
-
-const beforeId = '{"id":"';
-const longestId = 64;
-
-function idOf(payload: string): string {
-  if (!payload.startsWith(beforeId)) return '';
-  const end = payload.indexOf('"', beforeId.length);
-  return end > 0 && end <= beforeId.length + longestId ? payload.slice(beforeId.length, end) : '';
-}
 
 export class Tail {
   readonly folder: string;
@@ -112,7 +105,7 @@ export class Tail {
     }
     const isFull = entries.length === this.#most || size >= maxBytes;
     if (isLast) {
-      for (const payload of open.values()) entries.push({ payload, isInterrupted: true });
+      for (const [id, payload] of open) if (this.#events.endsElsewhere?.(id) !== true) entries.push({ payload, isInterrupted: true });
       open.clear();
     }
     const moved = at.segment !== from.segment || at.offset !== from.offset;

@@ -187,6 +187,7 @@ const own: OwnCalls = {
     return { connected: fault === null, error: fault, depthBytes: drain.depthBytes(), lastDrainAt: drain.lastDrainAt, drained: drainedBefore + drain.drained };
   },
   flush: () => inTurn(nearly),
+  endElsewhere: async (ids) => drain.endElsewhere(ids),
   async forget(id) {
     // what waits in a journal would come after the deletion
     await inTurn(nearly);

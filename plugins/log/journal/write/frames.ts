@@ -123,3 +123,13 @@ export function nextSound(bytes: Buffer, from: number): number {
   }
   return bytes.length;
 }
+
+const beforeId = '{"id":"';
+const longestId = 64;
+
+/** The id of the request that a payload is about; empty where it has none. */
+export function idOf(payload: string): string {
+  if (!payload.startsWith(beforeId)) return '';
+  const end = payload.indexOf('"', beforeId.length);
+  return end > 0 && end <= beforeId.length + longestId ? payload.slice(beforeId.length, end) : '';
+}

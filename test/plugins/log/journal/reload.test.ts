@@ -1,10 +1,11 @@
 /** A config that is reloaded while the journal cannot be written: what waits in memory goes on to the gateway of the next config. */
-import { readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { States } from '../../../../core/host/state.ts';
 import { oneUpstream, quietPlugins, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
+import { mountSmallDisk } from '../../../_kit/small-disk.ts';
 import { answers, completion, startUpstream } from '../../../_kit/upstream.ts';
 import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
 import { folder } from './scene.ts';
@@ -59,4 +60,31 @@ test('records that wait in memory are lost, said and counted where no gateway ke
   await former.close();
   expect(lossesOf(former).map((line) => (JSON.parse(line) as { records: number }).records)).toEqual([3]);
   await next.close();
+});
+
+test('a request whose begin is in the journal and whose end waits in memory is no interrupted one', async () => {
+  const disk = join(place.path, 'disk');
+  mkdirSync(disk);
+  const small = mountSmallDisk(disk, '256k');
+  symlinkSync(disk, join(place.path, 'journal'));
+  const former = await begin();
+  const asked = Promise.withResolvers<void>();
+  const filled = Promise.withResolvers<void>();
+  upstream.script(async (response) => {
+    asked.resolve();
+    await filled.promise;
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(completion('x'.repeat(50_000))));
+  });
+  const answer = former.chat({});
+  await asked.promise;
+  expect(() => writeFileSync(join(disk, 'fill'), Buffer.alloc(300_000))).toThrow('ENOSPC');
+  filled.resolve();
+  const id = (await answer).headers.get('x-request-id') ?? '';
+  await expect.poll(() => former.lines.some((line) => line.includes('the journal cannot be written'))).toBe(true);
+  const next = await begin();
+  await former.close();
+  rmSync(join(disk, 'fill'));
+  await expect.poll(async () => ((await (await next.get(`/api/logs/${id}`)).json()) as { outcome?: string }).outcome, { timeout: 10_000 }).toBe('answered');
+  await next.close();
+  small.unmount();
 });
