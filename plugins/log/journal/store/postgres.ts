@@ -95,15 +95,7 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
     batch,
     ...createReader(engine),
     keyStore: keyStoreOf(writing),
-    async open() {
-      try {
-        await migrateAt(url);
-      } catch (error) {
-        if (!refusesLimits(error)) throw error;
-        for (const pool of [writing, reading]) Object.assign(pool.options, unlimited);
-        await migrateAt(url, unlimited);
-      }
-    },
+    open: async () => await openThrough(url, [writing, reading]),
     async insert(rows) {
       try {
         await insertInto(writing, rows, weeks);
@@ -253,6 +245,17 @@ async function dropWeek(pool: Pool, before: number): Promise<boolean> {
   if (drops.length === 0) return false;
   await oneByOne(pool, drops);
   return true;
+}
+
+/** Applies migrations, and where a pooler before the server refuses limits of time, asks for none from then on. */
+async function openThrough(url: string | null, pools: readonly Pool[]): Promise<void> {
+  try {
+    await migrateAt(url);
+  } catch (error) {
+    if (!refusesLimits(error)) throw error;
+    for (const pool of pools) Object.assign(pool.options, unlimited);
+    await migrateAt(url, unlimited);
+  }
 }
 
 const migrationMs = 600_000;

@@ -120,13 +120,14 @@ function tablesIn({ dataDir, isDurable }: Pick<StoreSettings, 'dataDir' | 'isDur
     isLeft = true;
     how();
   };
+  const openAnew = async (): Promise<void> => {
+    if (file.isGone) leave(() => file.leave());
+    if (isLeft) await open();
+  };
   let renewing: Promise<void> = Promise.resolve();
-  /** Call it before a change: one in a file that is gone would be gone with it. */
+  /** Call it before a change: one in a file that is gone would be gone with it. Calls wait for each other. */
   const renew = (): Promise<void> => {
-    renewing = renewing.catch(() => {}).then(async () => {
-      if (file.isGone) leave(() => file.leave());
-      if (isLeft) await open();
-    });
+    renewing = renewing.catch(() => {}).then(openAnew);
     return renewing;
   };
   const insert = async (rows: readonly Row[]): Promise<void> => {

@@ -125,7 +125,10 @@ async function poolerOf(url: string, heard: Buffer[][] = []): Promise<string> {
   const { hostname, port } = new URL(url);
   const pooler = createServer((client) => void client.on('error', () => {}).once('data', (startup) => {
     const [refused] = /[a-z_]+_timeout/.exec(startup.toString('latin1')) ?? [];
-    if (refused !== undefined) return client.end(errorOf(`unsupported startup parameter: ${refused}`));
+    if (refused !== undefined) {
+      client.end(errorOf(`unsupported startup parameter: ${refused}`));
+      return;
+    }
     const upstream = connect(Number(port), hostname).on('error', () => client.destroy());
     upstream.write(startup);
     const sent: Buffer[] = [];
