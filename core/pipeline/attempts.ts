@@ -245,7 +245,7 @@ export class Attempts {
     const { seen, reply } = running;
     // no provider was asked
     if (seen.candidate.answeredBy !== null) return;
-    const counted = GatewayError.is(end) ? (end.usage ?? seen.counted) : null;
+    const counted = end === null ? null : ((GatewayError.is(end) ? end.usage : null) ?? seen.counted);
     if (counted !== null) reply.add({ type: 'usage', usage: counted });
     // a provider that goes on by itself bills what it was asked, whatever has come of it
     const isUsed = end === 'outrun' || !reply.isEmpty || reply.usage.input !== null || (isLeft && !seen.candidate.mapping.cancellation);

@@ -1,6 +1,6 @@
 /** POST /v1/embeddings, over sockets: what callers send, what providers get, and what comes back. */
 import { describe, expect, it } from 'vitest';
-import { answers } from '../../_kit/upstream.ts';
+import { answers, pause } from '../../_kit/upstream.ts';
 import type { Asked, ScriptedUpstream, Step } from '../../_kit/upstream.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { errorOf, gatewayOf, provider } from '../../core/scene.ts';
@@ -130,6 +130,24 @@ describe('POST /v1/embeddings', () => {
       await expect.poll(() => records.length).toBe(1);
       expect(records[0]).toMatchObject({ outcome: end === 'its client leaves' ? 'gone' : 'failed', usage: { promptTokens: 3 }, ...cost });
     });
+  });
+
+  it('counts what was answered by a provider that another one outran', async () => {
+    const firstOnly: Step = (response, asked) => (asked.json['inputText'] === 'text 0' ? likeTitan(response, asked) : undefined);
+    const slow = await provider(firstOnly);
+    const quick = await provider(async (response, asked) => {
+      // the ninth call is asked when the first has its answer
+      while (slow.asked.length < 9) await pause(1);
+      await likeTitan(response, asked);
+    });
+    const mapping = (providerId: string): object => ({ providerId, externalId: 'amazon.titan-embed-text-v2:0', streaming: false, cancellation: true });
+    const { post, records } = await gatewayOf({
+      providers: { slow: { dialect: 'bedrock', base_url: slow.url, api_key: 'k' }, quick: { dialect: 'bedrock', base_url: quick.url, api_key: 'k' } },
+      models: [{ id: 'vectors', architecture: { input_modalities: ['text'], output_modalities: ['embeddings'] }, pricing: { prompt: '0.000001', completion: '0' }, providers: [mapping('slow'), mapping('quick')] }],
+      routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 } } },
+    });
+    expect((await post({ model: 'vectors', input: Array.from({ length: 12 }, (_, at) => `text ${at}`) }, { path: '/v1/embeddings' })).status).toBe(200);
+    expect(records[0]?.attempts.map(({ provider: name, outcome, used }) => [name, outcome, used?.usage.promptTokens])).toEqual([['slow', 'outrun', 3], ['quick', 'answered', undefined]]);
   });
 
   it('tells an error that a provider gives with status 200 in its words, and as what it is', async () => {
