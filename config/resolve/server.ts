@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { domainToASCII } from 'node:url';
 import type { Server } from '../../core/config.ts';
 import { Secret } from '../../core/secret.ts';
 import type { ServerBlock } from '../../schemas/server.ts';
@@ -81,8 +82,10 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound, home
 /** Reports a host that is none, and one at which other machines reach a gateway without keys. */
 function judgeHost(host: string, { isGuarded, bound }: Pick<ServerFacts, 'isGuarded' | 'bound'>, report: (text: string, fix: string) => void): void {
   if (isIP(host) === 0 && !/^[\w.-]+$/.test(host)) {
-    const [, inBrackets, name = inBrackets] = /^(?:\w+:\/\/)?(?:\[([^\]]+)\]|([\w.-]+))/.exec(host) ?? [];
-    report('is neither an IP address nor a name: it has no brackets, scheme or port', `write ${name ?? '0.0.0.0 for all addresses of this machine'}`);
+    const [, inBrackets, name = inBrackets] = /^(?:\w+:\/\/)?(?:\[([^\]]+)\]|([^\s:/*[\]]+))(?:[:/]|$)/.exec(host) ?? [];
+    // a name with other letters has a form in ASCII
+    const known = name === undefined || isIP(name) > 0 ? name : domainToASCII(name) || undefined;
+    report('is neither an IP address nor a name: it has no brackets, scheme or port', `write ${known ?? '0.0.0.0 for all addresses of this machine'}`);
   } else if (!isGuarded && !isLoopback(host)) {
     report(`other machines can reach the gateway on ${host}, and there are no keys`, 'add `keys`, or write host: 127.0.0.1');
   } else if (!isGuarded && bound !== null && !isLoopback(bound)) {
