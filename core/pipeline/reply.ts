@@ -25,8 +25,11 @@ const newChoice = (): FoldedChoice => ({ text: '', reasoning: '', refusal: '', d
 /** The reasoning text of all choices; null where there is none. */
 export const reasoningOf = (choices: readonly Pick<FoldedChoice, 'reasoning'>[]): string | null => choices.flatMap(({ reasoning }) => reasoning || []).join('\n\n') || null;
 
-/** A tool call, a reasoning detail or an extra field counts as so many characters, beside the text that it holds. */
+/** A tool call or a native piece counts as so many characters, beside the text that it holds; a reasoning detail or an extra field as so many at least. */
 const notText = 200;
+
+/** safety: a provider may put any field into a detail, and any length into a list that is joined with the lists before it. */
+const weightOf = (value: unknown): number => Math.max(notText, JSON.stringify(value)?.length ?? 0);
 
 export class Reply {
   readonly choices: FoldedChoice[] = [];
@@ -109,11 +112,11 @@ export class Reply {
         break;
       case 'reasoning-detail':
         choice.details.push(chunk.detail);
-        this.size += notText + (chunk.detail.text?.length ?? 0) + (chunk.detail.data?.length ?? 0);
+        this.size += weightOf(chunk.detail);
         break;
       case 'tool-start':
         choice.toolCalls[chunk.index] = { id: chunk.id, name: chunk.name, arguments: '' };
-        this.size += notText + chunk.name.length;
+        this.size += notText + chunk.id.length + chunk.name.length;
         break;
       case 'tool-delta': {
         const call = choice.toolCalls[chunk.index];
@@ -126,7 +129,7 @@ export class Reply {
         break;
       case 'extra':
         addExtra(choice, chunk, (this.#grown ??= new Set()));
-        this.size += notText;
+        this.size += weightOf(chunk.value);
         break;
       case 'vector':
         this.vectors[chunk.at] = chunk.vector;

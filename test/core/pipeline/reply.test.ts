@@ -16,10 +16,14 @@ describe('the size of an answer', () => {
     [{ type: 'text-delta', choice: 0, text: 'hello' }, 5],
     [{ type: 'reasoning-delta', choice: 0, text: 'hello' }, 5],
     [{ type: 'refusal-delta', choice: 0, text: 'hello' }, 5],
-    [{ type: 'tool-start', choice: 0, index: 0, id: 'a', name: 'find' }, 204],
+    [{ type: 'tool-start', choice: 0, index: 0, id: 'abc', name: 'find' }, 207],
     [{ type: 'tool-delta', choice: 0, index: 0, arguments: '{}' }, 2],
-    [{ type: 'reasoning-detail', choice: 0, detail: { type: 'reasoning.encrypted', data: '0123456789' } as never }, 210],
+    [{ type: 'reasoning-detail', choice: 0, detail: { type: 'reasoning.text', text: 'hello' } as never }, 200],
+    [{ type: 'reasoning-detail', choice: 0, detail: { data: 'x'.repeat(300) } as never }, 311],
+    [{ type: 'reasoning-detail', choice: 0, detail: { more: { inside: ['x'.repeat(300)] } } as never }, 324],
     [extra([]), 200],
+    [extra(undefined), 200],
+    [extra({ content: [{ token: 'x'.repeat(300) }] }), 326],
     [{ type: 'native', choice: 0, form: 'messages', name: 'block', value: { a: 1 } }, 207],
   ])('grows by what each piece keeps in memory: %j', (chunk, size) => expect(replyOf(chunk, chunk).size).toBe(2 * size));
 });
