@@ -26,6 +26,8 @@ export interface ToolCalls {
   found: Found | null;
   last: Call | null;
   begun: number;
+  /** Characters of the calls whose name has not come. */
+  held: number;
 }
 
 /** The newest calls by what a piece may have. cost: a look through all calls for each piece took a minute for 60,000 calls. */
@@ -45,8 +47,13 @@ export interface ToolCallScope {
   readonly chunks: Chunk[];
 }
 
+/** safety: pieces of calls without a name give no chunks, so nothing else bounds them where text comes beside them. */
+const mostHeld = 1_048_576;
+/** A call counts as so many characters, beside its text. */
+const perCall = 200;
+
 /** The empty state of a choice. */
-export const newToolCalls = (): ToolCalls => ({ all: [], found: null, last: null, begun: 0 });
+export const newToolCalls = (): ToolCalls => ({ all: [], found: null, last: null, begun: 0, held: 0 });
 
 const foundIn = (calls: ToolCalls): Found => (calls.found ??= { byId: new Map(), byIndex: new Map(), byBoth: new Map(), given: new Set() });
 
@@ -76,7 +83,9 @@ function addPiece(calls: ToolCalls, piece: Fields, scope: ToolCallScope): void {
   const text = argumentsOf(fields['arguments']);
   if (call.index === null) {
     call.held += text;
+    calls.held += text.length;
     if (call.name !== '') begin(calls, call, scope);
+    else if (calls.held > mostHeld) throw new GatewayError('upstream_invalid_response', 'The provider sent tool calls without a name.');
   } else if (text !== '') {
     addArguments(call, text, scope);
   }
@@ -107,6 +116,7 @@ function callOf(calls: ToolCalls, piece: Fields, hasName: boolean): Call {
   }
   const call: Call = { id, hasOwnId: id !== null, wireIndex: index, index: null, name: '', held: '', hasArguments: false };
   calls.all.push(call);
+  calls.held += perCall;
   if (index !== null) found.byIndex.set(index, call);
   if (id !== null) learn(found, call, id);
   return call;
@@ -139,6 +149,7 @@ function begin(calls: ToolCalls, call: Call, scope: ToolCallScope): void {
   call.id ??= id;
   scope.chunks.push({ type: 'tool-start', choice: scope.choice, index, id, name: call.name });
   if (call.held !== '') addArguments(call, call.held, scope);
+  calls.held -= perCall + call.held.length;
   call.held = '';
 }
 

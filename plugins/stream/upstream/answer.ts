@@ -183,6 +183,8 @@ async function streamSource(bytes: Bytes, { dialect, target, wire, limits }: Ans
   const events = dialect.frames === undefined ? createSseReader(bounds) : await dialect.frames(bounds);
   const decoder = dialect.decoder(target);
   const state: { failed: GatewayError | null; isOver: boolean; countsUntil: number | null } = { failed: null, isOver: false, countsUntil: null };
+  /** Bytes since the last chunk. safety: a decoder may hold what gives no chunk yet, such as arguments of a call whose name has not come. */
+  let unsaid = 0;
 
   const decode = (part: Buffer | null): Chunk[] => {
     const chunks: Chunk[] = [];
@@ -190,6 +192,8 @@ async function streamSource(bytes: Bytes, { dialect, target, wire, limits }: Ans
       for (const event of part === null ? events.end() : events.push(part)) for (const chunk of decoder.push(event)) chunks.push(chunk);
       state.isOver = part === null || decoder.done === true;
       if (state.isOver) chunks.push(...decoder.end());
+      unsaid = chunks.length > 0 ? 0 : unsaid + (part?.length ?? 0);
+      if (unsaid > limits.upstreamBody) throw tooLarge(limits.upstreamBody);
     } catch (thrown) {
       // the chunks before the fault are returned first; the next read throws
       state.failed = GatewayError.from(thrown);

@@ -139,6 +139,20 @@ describe('a stream that is cut', () => {
     expect(body.split('x'.repeat(900)).length).toBeLessThanOrEqual(24);
   });
 
+  it.each<[string, string]>([
+    ['comments', `: ${'x'.repeat(900)}\n\n`],
+    ['events that say nothing', event({ more: 'x'.repeat(900) })],
+    ['arguments of a tool call whose name does not come', event({ tool_calls: [{ index: 0, id: 'call-1', type: 'function', function: { arguments: 'x'.repeat(900) } }] })],
+  ])('is cut where it has %s without end', async (_, part) => {
+    const { chat, records, up } = await one(async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (response.write(begun.join('')); !response.destroyed; await pause(1)) response.write(part);
+    }, { server: { limits: { upstream_body: 20_000 } }, ...routing({ total: 20_000 }) });
+    const { text, done } = await readEvents(await chat({ stream: true }));
+    await up.asked[0]?.closed;
+    expect([text, done, records[0]]).toMatchObject(['half an ', false, { outcome: 'cut', error: { code: 'upstream_response_too_large' } }]);
+  });
+
   it('goes to no other candidate', async () => {
     const [first, second] = [await provider(streams(begun, { end: 'reset', everyMs: 5 })), await provider()];
     const { chat } = await gatewayOf(twoUpstreams(first.url, second.url));

@@ -45,3 +45,18 @@ it('any number of calls is read, and not all are looked at for each piece', () =
   const chunks = deepseek.decodeBody({ id: 'x', choices: [{ index: 0, message: { tool_calls: wire }, finish_reason: 'tool_calls' }] }, target);
   expect(chunks.filter(({ type }) => type === 'tool-start')).toHaveLength(100_000);
 });
+
+it.each<[string, (at: number) => object]>([
+  ['pieces of one call', () => ({ index: 0, function: { arguments: 'x'.repeat(1000) } })],
+  ['new calls', (at) => ({ index: at, id: `call_${at}`, function: { arguments: '' } })],
+])('calls without a name are held up to a bound, also with text between them: %s', (_, piece) => {
+  const decoder = deepseek.decoder(target);
+  const push = (at: number): void => void decoder.push({ data: JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content: 'a', tool_calls: [piece(at)] } }] }) });
+  expect(() => { for (let at = 0; at < 20_000; at++) push(at); }).toThrow('tool calls without a name');
+});
+
+it('a call whose name comes late has all of its arguments', () => {
+  const pieces = Array.from({ length: 8000 }, () => ({ index: 0, id: 'a', function: { arguments: 'x'.repeat(100) } }));
+  const names = Array.from({ length: 4 }, (_, index) => ({ index, id: `call_${index}`, function: { name: 'search', arguments: '' } }));
+  expect(callsIn(streamed(...pieces, { index: 0, id: 'a', function: { name: 'search' } }, ...names.slice(1)))[0]?.arguments).toHaveLength(800_000);
+});
