@@ -1,11 +1,12 @@
 /** Joins the arguments of a call that arrive in pieces, each with its path. wire: Vertex AI sends them with `streamFunctionCallArguments` (Vertex AI: Function calling). */
+import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { bare, type Fields, isFields } from '../../../core/wire/fields.ts';
 
 type Step = string | number;
 
 /** Collects the arguments of one call. */
 export interface PartialArgs {
-  /** Takes one entry of `partialArgs`. An entry without a usable path or value is ignored. */
+  /** Takes one entry of `partialArgs`. An entry without a usable path or value is ignored. Throws `upstream_invalid_response` where the arguments are longer than 16 MiB. */
   add(piece: unknown): void;
   /** The arguments so far, as JSON. */
   text(): string;
@@ -14,16 +15,20 @@ export interface PartialArgs {
 /** safety: a provider's path decides how long a list gets and how deep the value is nested, so both are limited. */
 const longestList = 10_000;
 const deepest = 64;
+/** safety: a short path may make 64 lists of 10,000 places, and pieces come as long as the answer lasts. */
+const longestText = 16_777_216;
 
 /** Makes the collector of one call. `args` are arguments that came whole at the start of the call. */
 export function createPartialArgs(args: Fields = {}): PartialArgs {
   const root = bare(args);
+  let length = 0;
   return {
     add(piece) {
       if (!isFields(piece)) return;
       const steps = stepsOf(piece['jsonPath']);
       const value = valueOf(piece);
-      if (steps.length > 0 && value !== undefined) put(root, steps, value);
+      if (steps.length > 0 && value !== undefined) length += put(root, steps, value);
+      if (length > longestText) throw invalidAnswer('arguments of a tool call that are too long');
     },
     text: () => JSON.stringify(root),
   };
@@ -53,16 +58,30 @@ function valueOf(piece: Fields): unknown {
   return undefined;
 }
 
-/** Puts a value at its path. wire: a long string comes in several pieces under one path (recorded traffic, as of 2026-11). */
-function put(root: Record<Step, unknown>, steps: readonly Step[], value: unknown): void {
+/**
+ * Puts a value at its path, and returns the characters of JSON that this adds, about. A path with a name where a list is leads nowhere.
+ * wire: a long string comes in several pieces under one path (recorded traffic, as of 2026-11).
+ */
+function put(root: Record<Step, unknown>, steps: readonly Step[], value: unknown): number {
   let holder = root;
+  let added = typeof value === 'string' ? value.length : perValue;
   for (const [at, step] of steps.entries()) {
-    const next = steps[at + 1];
-    const before = holder[step];
-    if (next === undefined) holder[step] = typeof before === 'string' && typeof value === 'string' ? before + value : value;
-    else {
-      if (typeof before !== 'object' || before === null) holder[step] = typeof next === 'number' ? [] : bare({});
-      holder = holder[step] as Record<Step, unknown>;
-    }
+    if (Array.isArray(holder) && typeof step === 'string') break;
+    // safety: `__proto__` of what came whole, and of a list, is shared by all objects of the process
+    const before = Object.hasOwn(holder, step) ? holder[step] : undefined;
+    if (before === undefined) added += perValue + (Array.isArray(holder) ? Math.max(0, Number(step) - holder.length) * perGap : String(step).length);
+    if (at === steps.length - 1) set(holder, step, typeof before === 'string' && typeof value === 'string' ? before + value : value);
+    else if (typeof before === 'object' && before !== null) holder = before as Record<Step, unknown>;
+    else holder = set(holder, step, typeof steps[at + 1] === 'number' ? [] : bare({})) as Record<Step, unknown>;
   }
+  return added;
+}
+
+/** `null,` stands for each place of a list that has no value. */
+const perGap = 5;
+const perValue = 8;
+
+function set(holder: Record<Step, unknown>, step: Step, value: unknown): unknown {
+  Object.defineProperty(holder, step, { value, writable: true, enumerable: true, configurable: true });
+  return value;
 }

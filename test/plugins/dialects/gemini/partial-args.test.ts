@@ -22,6 +22,30 @@ describe('arguments in pieces', () => {
     expect(argsOf(null, 'x', {}, { jsonPath: '$.a' }, { jsonPath: 'a', stringValue: 'x' }, { jsonPath: '$', stringValue: 'x' }, { jsonPath: '$..a', stringValue: 'x' }, { jsonPath: '$.a[999999999]', stringValue: 'x' }, { jsonPath: `$${'.a'.repeat(200)}`, stringValue: 'x' })).toEqual({});
   });
 
+  it.each<[string, (at: number) => object]>([
+    ['a string that goes on', () => ({ jsonPath: '$.a', stringValue: 'x'.repeat(10_000) })],
+    ['new names', (at) => ({ jsonPath: `$.a${at}${'x'.repeat(10_000)}`, boolValue: true })],
+    ['lists with gaps', (at) => ({ jsonPath: `$.a${at}${'[10000]'.repeat(63)}`, boolValue: true })],
+  ])('are bounded: %s', (_, piece) => {
+    const args = createPartialArgs();
+    expect(() => { for (let at = 0; at < 3000; at++) args.add(piece(at)); }).toThrow('too long');
+    expect(args.text().length).toBeLessThan(25_000_000);
+  });
+
+  it.each<[string, Record<string, unknown>, readonly object[], string]>([
+    ['an object that came whole', { filter: {} }, [{ jsonPath: '$.filter.__proto__.isAdmin', boolValue: true }], '{"filter":{"__proto__":{"isAdmin":true}}}'],
+    ['an object that came whole, by its last step', { filter: {} }, [{ jsonPath: '$.filter.__proto__', stringValue: 'a' }], '{"filter":{"__proto__":"a"}}'],
+    ['an object whose class has a field of that name', { filter: {} }, [{ jsonPath: '$.filter.toString.isAdmin', boolValue: true }], '{"filter":{"toString":{"isAdmin":true}}}'],
+    ['a list', {}, [{ jsonPath: '$.all[0]', stringValue: 'a' }, { jsonPath: '$.all.__proto__.isAdmin', boolValue: true }], '{"all":["a"]}'],
+    ['the length of a list', {}, [{ jsonPath: '$.all[0]', stringValue: 'a' }, { jsonPath: '$.all.length', numberValue: 4e9 }], '{"all":["a"]}'],
+  ])('changes nothing but the arguments by a path that leads into %s', (_, whole, pieces, json) => {
+    const args = createPartialArgs(whole);
+    for (const piece of pieces) args.add(piece);
+    const polluted = [Object.prototype, Array.prototype].filter((one) => Object.hasOwn(one, 'isAdmin'));
+    for (const one of polluted) delete (one as { isAdmin?: unknown }).isAdmin;
+    expect([polluted, args.text()]).toEqual([[], json]);
+  });
+
   it('takes __proto__ for a name like any other', () => {
     const args = createPartialArgs();
     args.add({ jsonPath: '$.__proto__.isAdmin', boolValue: true });
