@@ -5,6 +5,7 @@ import { Exit, exitCodeOf } from '../exit.ts';
 import type { Command, CommandRun, CommandSpec, Output } from '../host/command.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import type { AnyPlugin, LoadedPlugin } from '../host/plugin.ts';
+import { printableJson } from '../table.ts';
 import { parseArguments } from './command-line.ts';
 import { coreCommands, reservedWords, standardFlags } from './command-table.ts';
 import { commandHelp } from './help.ts';
@@ -90,8 +91,11 @@ export async function runPluginCommand({ command: found, args, config, plugins, 
     opened.push(gateway);
     return gateway;
   };
+  const json = flags.has('json');
+  // safety: callers' texts are in what many commands show, such as metadata whose limits are counted; terminals know sequences that JSON leaves as they are
+  const print = json ? (text: string): void => output.print(printableJson(text)) : output.print;
   try {
-    await command.run({ ...output, flags, words, json: flags.has('json'), config, options: owner.options, openLog: async () => toOpenLog(await open()), askRunning });
+    await command.run({ ...output, print, flags, words, json, config, options: owner.options, openLog: async () => toOpenLog(await open()), askRunning });
   } catch (error) {
     throw exitOf(error, found);
   } finally {

@@ -122,6 +122,13 @@ describe('a command of an outsider’s plugin', () => {
     expect([code, JSON.parse(stdout)]).toEqual([0, ['hello world, mock, 1']]);
   });
 
+  it('prints no control character for machines, whatever a caller put into what it shows', async () => {
+    const sly = 'a\u009b31m\u202eb\u2028';
+    const { code, stdout } = await run(['hello', sly, '--json', '--config', file]);
+    expect([code, stdout]).toEqual([0, String.raw`["hello a\u009b31m\u202eb\u2028, mock, 1"]`]);
+    expect(JSON.parse(stdout)).toEqual([`hello ${sly}, mock, 1`]);
+  });
+
   it.concurrent('is refused with exit code 2 for a flag that it does not have', async () => {
     expect(await run(['hello', '--lout', '--config', file])).toEqual({ code: 2, stdout: '', stderr: 'unknown option --lout. Did you mean --loud? See gateway hello --help\n' });
   });
