@@ -2,7 +2,7 @@
 import type { Chunk } from '../../../core/chat.ts';
 import { within } from '../../../core/cancellation.ts';
 import type { ServerLimits } from '../../../core/limits.ts';
-import type { Dialect, Target, WireRequest } from '../../../core/wire/dialect.ts';
+import type { Dialect, Target, WireEvent, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { parseAnswer } from '../../../core/wire/json.ts';
@@ -183,17 +183,21 @@ async function streamSource(bytes: Bytes, { dialect, target, wire, limits }: Ans
   const events = dialect.frames === undefined ? createSseReader(bounds) : await dialect.frames(bounds);
   const decoder = dialect.decoder(target);
   const state: { failed: GatewayError | null; isOver: boolean; countsUntil: number | null } = { failed: null, isOver: false, countsUntil: null };
-  /** Bytes since the last chunk. safety: a decoder may hold what gives no chunk yet, such as arguments of a call whose name has not come. */
+  /** Characters of the events that gave no chunk. safety: a decoder may hold what gives none yet, such as a signature or the arguments of a call whose name has not come. */
   let unsaid = 0;
+  const chunksOf = (event: WireEvent): readonly Chunk[] => {
+    const found = decoder.push(event);
+    if (found.length === 0) unsaid += event.data.length;
+    if (unsaid > limits.upstreamBody) throw tooLarge(limits.upstreamBody);
+    return found;
+  };
 
   const decode = (part: Buffer | null): Chunk[] => {
     const chunks: Chunk[] = [];
     try {
-      for (const event of part === null ? events.end() : events.push(part)) for (const chunk of decoder.push(event)) chunks.push(chunk);
+      for (const event of part === null ? events.end() : events.push(part)) for (const chunk of chunksOf(event)) chunks.push(chunk);
       state.isOver = part === null || decoder.done === true;
       if (state.isOver) chunks.push(...decoder.end());
-      unsaid = chunks.length > 0 ? 0 : unsaid + (part?.length ?? 0);
-      if (unsaid > limits.upstreamBody) throw tooLarge(limits.upstreamBody);
     } catch (thrown) {
       // the chunks before the fault are returned first; the next read throws
       state.failed = GatewayError.from(thrown);

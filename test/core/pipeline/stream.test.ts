@@ -140,8 +140,8 @@ describe('a stream that is cut', () => {
   });
 
   it.each<[string, string]>([
-    ['comments', `: ${'x'.repeat(900)}\n\n`],
     ['events that say nothing', event({ more: 'x'.repeat(900) })],
+    ['events that say nothing between pieces of text', event({ more: 'x'.repeat(900) }) + event({ content: 'a' })],
     ['arguments of a tool call whose name does not come', event({ tool_calls: [{ index: 0, id: 'call-1', type: 'function', function: { arguments: 'x'.repeat(900) } }] })],
   ])('is cut where it has %s without end', async (_, part) => {
     const { chat, records, up } = await one(async (response) => {
@@ -150,7 +150,7 @@ describe('a stream that is cut', () => {
     }, { server: { limits: { upstream_body: 20_000 } }, ...routing({ total: 20_000 }) });
     const { text, done } = await readEvents(await chat({ stream: true }));
     await up.asked[0]?.closed;
-    expect([text, done, records[0]]).toMatchObject(['half an ', false, { outcome: 'cut', error: { code: 'upstream_response_too_large' } }]);
+    expect([text.replace(/a*$/, ''), done, records[0]]).toMatchObject(['half an ', false, { outcome: 'cut', error: { code: 'upstream_response_too_large' } }]);
   });
 
   it('goes to no other candidate', async () => {
