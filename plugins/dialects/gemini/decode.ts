@@ -3,6 +3,7 @@
  * functions, as one event that has everything. wire: the stream has no end mark. A candidate ends with its `finishReason`, and the
  * stream ends with its body (Gemini API: generateContent).
  */
+import { hash } from 'node:crypto';
 import type { Chunk, FinishReason } from '../../../core/chat.ts';
 import type { Decoder, Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -21,7 +22,7 @@ interface AnswerState {
   readonly target: Target;
   readonly choices: (Choice | undefined)[];
   counts: Counts | null;
-  /** What was searched for on the web. */
+  /** What was searched for on the web, as hashes. */
   readonly queries: Set<string>;
   /** The id of the answer. If the provider gives a tool call no id, one is made from this. */
   id: string;
@@ -133,10 +134,17 @@ interface CandidatePlace {
   readonly source: unknown;
 }
 
+const mostQueries = 10_000;
+
+/** safety: a query may be as long as an event, and nothing else bounds how many come. */
+function addQuery(queries: Set<string>, query: string): void {
+  if (queries.size < mostQueries) queries.add(hash('sha256', query, 'base64url'));
+}
+
 function addCandidate(answer: AnswerState, { candidate, at, source }: CandidatePlace): void {
   if (!isFields(candidate)) return;
   const { index, content, logprobsResult, finishReason, finishMessage, groundingMetadata } = candidate;
-  for (const query of listOf(fieldsOf(groundingMetadata)['webSearchQueries'])) if (typeof query === 'string' && query !== '') answer.queries.add(query);
+  for (const query of listOf(fieldsOf(groundingMetadata)['webSearchQueries'])) if (typeof query === 'string' && query !== '') addQuery(answer.queries, query);
   const choice = choiceOf(answer, typeof index === 'number' ? index : at);
   // safety: no chunk may follow the finish of its choice; the record and the reply would have text after their end
   if (choice.isFinished) return;

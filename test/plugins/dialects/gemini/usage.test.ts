@@ -1,7 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { completionTokens, promptTokens, totalTokens } from '../../../../core/chat.ts';
+import type { Dialect } from '../../../../core/wire/dialect.ts';
+import plugin from '../../../../plugins/dialects/gemini/index.ts';
 import { type Counts, readCounts, toUsage } from '../../../../plugins/dialects/gemini/usage.ts';
+import { targetOf } from '../../../contract/dialect.ts';
 
 const readAll = (reports: readonly Record<string, unknown>[]) => {
   const counts = reports.reduce<Counts | null>((before, report) => readCounts(report, before), null);
@@ -40,4 +43,17 @@ describe('usage', () => {
     expect(readAll([{ thoughtsTokenCount: 9 }])).toMatchObject({ input: null, answer: 0, reasoning: 9 });
     expect(readCounts({ trafficType: 'ON_DEMAND' }, null)).toBeNull();
   });
+});
+
+describe('searches', () => {
+  const searchesIn = (queries: readonly string[]): unknown => {
+    const decoder = (plugin.dialects?.[0] as Dialect).decoder(targetOf('gemini'));
+    const chunks = queries.flatMap((query) => decoder.push({ data: JSON.stringify({ candidates: [{ content: { parts: [{ text: 'a' }] }, groundingMetadata: { webSearchQueries: [query] } }], usageMetadata: { promptTokenCount: 1 } }) }));
+    const last = chunks.findLast(({ type }) => type === 'usage');
+    return last?.type === 'usage' ? last.usage.webSearches : null;
+  };
+
+  it('are counted once each, however long what was searched for is', () => expect(searchesIn(['a', 'b', 'a', `${'x'.repeat(1000)}a`, `${'x'.repeat(1000)}b`])).toBe(4));
+
+  it('are counted up to a number that no answer comes to, because each is remembered', () => expect(searchesIn(Array.from({ length: 12_000 }, (_, at) => `what is ${at}`))).toBe(10_000));
 });
