@@ -7,7 +7,6 @@
  * A client may also send back the opaque string of a detail alone, through a door whose format has no place for the rest of the
  * detail. Then the plugin puts back the rest, which says who issued it.
  */
-import { isDeepStrictEqual } from 'node:util';
 import type { FromSchema } from 'json-schema-to-ts';
 import type { ChatRequest, Message, ReasoningDetail } from '../../../core/chat.ts';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
@@ -17,6 +16,7 @@ import { RedisClient } from '../../../core/host/redis.ts';
 import type { SharedRedis } from '../../../core/host/redis.ts';
 import type { FoldedChoice } from '../../../core/pipeline/reply.ts';
 import { Secret } from '../../../core/secret.ts';
+import { isFields } from '../../../core/wire/fields.ts';
 import { issuedThoughts, withIssuers } from './issuers.ts';
 import { called, Place } from './place.ts';
 import { createMemory } from './memory.ts';
@@ -101,8 +101,15 @@ const mayLackThoughts = ({ tool_calls: calls, reasoning_details: details }: Mess
  */
 function isPieceOf(thought: Thought, { reasoning_details: details, reasoning, reasoning_content: content }: Message): boolean {
   const sent: readonly ReasoningDetail[] = details ?? [];
-  return sent.length <= thought.details.length && sent.every((detail) => thought.details.some((known) => isDeepStrictEqual(known, detail))) && thought.reasoning.endsWith(content ?? reasoning ?? '');
+  if (sent.length > thought.details.length || !thought.reasoning.endsWith(content ?? reasoning ?? '')) return false;
+  if (sent.length === 0) return true;
+  // cost: an answer may have a detail for each word, and to compare each with each stops the process for minutes
+  const known = new Set(thought.details.map(canonical));
+  return sent.every((detail) => known.has(canonical(detail)));
 }
+
+/** A JSON value as text, with the fields of each object in one order. */
+const canonical = (value: unknown): string => JSON.stringify(value, (_, inner: unknown) => (isFields(inner) ? Object.fromEntries(Object.entries(inner).toSorted(([one], [other]) => (one < other ? -1 : 1))) : inner));
 
 function withThought(message: Message, { details, reasoning }: Thought): Message {
   const text = reasoning === '' ? {} : { reasoning, ...(message.reasoning_content && { reasoning_content: reasoning }) };

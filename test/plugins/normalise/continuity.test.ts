@@ -61,6 +61,17 @@ describe('reasoning state in a tool loop', () => {
     expect(sentBack()).toEqual([{ ...detail, data: 'own' }]);
   });
 
+  test('is known as a piece of the kept one where it has tens of thousands of parts, whatever the order of their fields', async () => {
+    const gateway = await gatewayWith();
+    const parts = Array.from({ length: 40_000 }, (_, at) => ({ type: 'reasoning.text', text: `word ${at}`, format: 'x', index: 0 }));
+    upstream.script(answers(calling('call_1', { reasoning_details: parts })), answers(completion('Warm.')));
+    const { choices: [{ message }] } = (await (await gateway.chat({ ...thinker })).json()) as { choices: [{ message: { reasoning: string; reasoning_details: object[] } }] };
+    const turn = plainTurn('call_1') as Record<string, unknown>[];
+    turn[1]!['reasoning_details'] = message.reasoning_details.slice(1).map((part) => Object.fromEntries(Object.entries(part).toReversed()));
+    await gateway.chat({ ...thinker, messages: turn });
+    expect(sentBack()).toEqual(parts);
+  });
+
   test('goes into one message, however many name the call', async () => {
     const gateway = await gatewayWith();
     upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
