@@ -120,7 +120,7 @@ export async function lookUp({ previous, items }: Unread, key: string | null, ke
  * safety: one response is read at a time, and each once, because a body has room for a hundred thousand references.
  */
 async function withReferences(items: readonly unknown[], key: string | null, kept: KeptResponses): Promise<readonly unknown[]> {
-  const outputs = new Map<string, readonly unknown[]>();
+  const outputs = new Map<string, Output>();
   const found: unknown[] = [];
   for (const item of items) {
     const id = referenceOf(item);
@@ -131,13 +131,16 @@ async function withReferences(items: readonly unknown[], key: string | null, kep
   return found;
 }
 
+/** The items of a response by their ids. cost: a body may refer to each of thousands of items, and as often as it has room. */
+type Output = ReadonlyMap<unknown, unknown>;
+
 /** @param outputs of the responses that were read already */
-async function itemOf(id: string, outputs: Map<string, readonly unknown[]>, find: (response: string) => Promise<KeptResponse | null>): Promise<unknown> {
+async function itemOf(id: string, outputs: Map<string, Output>, find: (response: string) => Promise<KeptResponse | null>): Promise<unknown> {
   const place = placeOfItem(id);
   if (place === null) return null;
-  const output = outputs.get(place.request) ?? listOf((await find(`resp_${place.request.replaceAll('-', '')}`))?.response['output']);
+  const output = outputs.get(place.request) ?? new Map(listOf((await find(`resp_${place.request.replaceAll('-', '')}`))?.response['output']).map((item) => [fieldsOf(item)['id'], item]));
   outputs.set(place.request, output);
-  return output.find((item) => fieldsOf(item)['id'] === id) ?? null;
+  return output.get(id) ?? null;
 }
 
 const noPrevious = (): GatewayError => unsupported('previous_response_id', 'This gateway keeps no bodies of requests, so it knows no earlier response. Send the items of the conversation in "input".');

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createKeptResponses } from '../../../../plugins/endpoints/responses/kept.ts';
+import { createKeptResponses, lookUp } from '../../../../plugins/endpoints/responses/kept.ts';
 import { oneUpstream } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { memoryLog } from '../../../_kit/log.ts';
@@ -201,4 +201,13 @@ describe('a response is not kept', () => {
     const gateway = await logging(oneUpstream((await provider()).url));
     expect([(await get(gateway, id)).status, (await remove(gateway, id)).status, (await ask(gateway, { previous_response_id: id })).status]).toEqual([404, 404, 400]);
   });
+});
+
+it('is looked through once, however many references are to its items', async () => {
+  const idOf = (at: number): string => `fc_01a215a98b4b7000800000dfc553b269${at.toString(16).padStart(4, '0')}`;
+  const output = Array.from({ length: 60_000 }, (_, at) => ({ id: idOf(at), type: 'function_call' }));
+  const kept = { keepsBodies: () => Promise.resolve(true), forget: () => Promise.resolve(false), find: () => Promise.resolve({ response: { output }, messages: [] }) };
+  const items = Array.from({ length: 100_000 }, (_, at) => ({ type: 'item_reference', id: idOf(59_999 - (at % 10)) }));
+  const { items: found } = await lookUp({ previous: null, items }, null, kept);
+  expect([found.length, found[0], found[11]]).toEqual([100_000, output[59_999], output[59_998]]);
 });
