@@ -47,7 +47,7 @@ describe('usage', () => {
 
 describe('searches', () => {
   const searchesIn = (queries: readonly string[]): unknown => {
-    const decoder = (plugin.dialects?.[0] as Dialect).decoder(targetOf('gemini'));
+    const decoder = (plugin.dialects as readonly [Dialect])[0].decoder(targetOf('gemini'));
     const chunks = queries.flatMap((query) => decoder.push({ data: JSON.stringify({ candidates: [{ content: { parts: [{ text: 'a' }] }, groundingMetadata: { webSearchQueries: [query] } }], usageMetadata: { promptTokenCount: 1 } }) }));
     const last = chunks.findLast(({ type }) => type === 'usage');
     return last?.type === 'usage' ? last.usage.webSearches : null;
