@@ -29,7 +29,9 @@ export const reasoningOf = (choices: readonly Pick<FoldedChoice, 'reasoning'>[])
 const notText = 200;
 
 /** safety: a provider may put any field into a detail, and any length into a list that is joined with the lists before it. */
-const weightOf = (value: unknown): number => Math.max(notText, JSON.stringify(value)?.length ?? 0);
+const weightOf = (value: unknown): number => Math.max(notText, lengthOf(value));
+
+const lengthOf = (value: unknown): number => JSON.stringify(value)?.length ?? 0;
 
 export class Reply {
   readonly choices: FoldedChoice[] = [];
@@ -128,8 +130,7 @@ export class Reply {
         this.size += notText + JSON.stringify(chunk.value).length;
         break;
       case 'extra':
-        addExtra(choice, chunk, (this.#grown ??= new Set()));
-        this.size += weightOf(chunk.value);
+        this.size += addExtra(choice, chunk, (this.#grown ??= new Set()));
         break;
       case 'vector':
         this.vectors[chunk.at] = chunk.vector;
@@ -184,11 +185,23 @@ const isSameText = (one: Piece, other: Piece): boolean => one.choice === other.c
 
 const withText = (piece: Piece, text: string): Chunk => (piece.type === 'tool-delta' ? { ...piece, arguments: text } : ({ ...piece, text } as Chunk));
 
-/** A later value of the same field replaces the earlier one, lists grow, and `logprobs` grows inside. */
-function addExtra(choice: FoldedChoice, { on, field, value }: Chunk & { type: 'extra' }, grown: Set<object>): void {
+/** A later value of the same field replaces the earlier one, lists grow, and `logprobs` grows inside. Returns the characters that this adds, about. */
+function addExtra(choice: FoldedChoice, { on, field, value }: Chunk & { type: 'extra' }, grown: Set<object>): number {
   const before = choice.extras.find((extra) => extra.on === on && extra.field === field);
-  if (before === undefined) choice.extras.push({ on, field, value });
-  else before.value = joined(before.value, value, grown);
+  if (before === undefined) {
+    choice.extras.push({ on, field, value });
+    return weightOf(value);
+  }
+  const growth = lengthOf(value) - replacedBy(before.value, value);
+  before.value = joined(before.value, value, grown);
+  return Math.max(notText, growth);
+}
+
+/** The characters that are kept no more where a value is joined with one before it, such as those of the last piece of audio. */
+function replacedBy(first: unknown, second: unknown): number {
+  if (Array.isArray(first) && Array.isArray(second)) return 0;
+  if (!isFields(first) || !isFields(second)) return lengthOf(first);
+  return Object.entries(second).reduce((sum, [field, value]) => sum + (Object.hasOwn(first, field) ? replacedBy(first[field], value) : 0), 0);
 }
 
 /** cost: what was made here grows in place; to copy the `logprobs` so far for each token takes quadratic time, 8 s for 40,000 tokens. */

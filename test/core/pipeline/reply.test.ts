@@ -26,6 +26,12 @@ describe('the size of an answer', () => {
     [extra({ content: [{ token: 'x'.repeat(300) }] }), 326],
     [{ type: 'native', choice: 0, form: 'messages', name: 'block', value: { a: 1 } }, 207],
   ])('grows by what each piece keeps in memory: %j', (chunk, size) => expect(replyOf(chunk, chunk).size).toBe(2 * size));
+
+  const audio = (data: string): Chunk => ({ type: 'extra', choice: 0, on: 'message', field: 'audio', value: { id: 'a', data } });
+  it.each<[string, readonly Chunk[], number]>([
+    ['a piece of audio in the place of the one before', [audio('x'.repeat(900)), audio('y'.repeat(900)), audio('z'.repeat(1900))], 920 + 200 + 1015],
+    ['a text in the place of a list', [extra(['x'.repeat(900)]), extra('y'.repeat(1903))], 904 + 1001],
+  ])('grows by what is longer: %s', (_, chunks, size) => expect(replyOf(...chunks).size).toBe(size));
 });
 
 describe('a field of which a later piece has more', () => {

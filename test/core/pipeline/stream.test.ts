@@ -139,6 +139,13 @@ describe('a stream that is cut', () => {
     expect(body.split('x'.repeat(900)).length).toBeLessThanOrEqual(24);
   });
 
+  it('is not cut where it gives audio for long, of which only the last piece is kept', async () => {
+    const pieces = Array.from({ length: 60 }, (_, at) => event({ audio: { id: 'audio_1', data: `${at}:${'x'.repeat(900)}` } }));
+    const { chat, records } = await one(streams([...pieces, ...said('').slice(-3)]), { server: { limits: { upstream_body: 20_000 } } });
+    const body = await (await chat({ stream: true })).text();
+    expect([body.split('x'.repeat(900)).length - 1, body.includes('[DONE]'), records[0]?.outcome]).toEqual([60, true, 'answered']);
+  });
+
   it.each<[string, string]>([
     ['events that say nothing', event({ more: 'x'.repeat(900) })],
     ['events that say nothing between pieces of text', event({ more: 'x'.repeat(900) }) + event({ content: 'a' })],
