@@ -49,8 +49,10 @@ export interface ToolCallScope {
 
 /** safety: pieces of calls without a name give no chunks, so nothing else bounds them where text comes beside them. */
 const mostHeld = 1_048_576;
-/** A call counts as so many characters, beside its text. */
+/** A call counts as so many characters, beside its text and its id. */
 const perCall = 200;
+
+const heldBy = ({ id, held }: Call): number => perCall + (id?.length ?? 0) + held.length;
 
 /** The empty state of a choice. */
 export const newToolCalls = (): ToolCalls => ({ all: [], found: null, last: null, begun: 0, held: 0 });
@@ -110,13 +112,14 @@ function callOf(calls: ToolCalls, piece: Fields, hasName: boolean): Call {
     if (open.id === null && id !== null) {
       open.id = id;
       open.hasOwnId = true;
+      calls.held += id.length;
       learn(found, open, id);
     }
     return open;
   }
   const call: Call = { id, hasOwnId: id !== null, wireIndex: index, index: null, name: '', held: '', hasArguments: false };
   calls.all.push(call);
-  calls.held += perCall;
+  calls.held += heldBy(call);
   if (index !== null) found.byIndex.set(index, call);
   if (id !== null) learn(found, call, id);
   return call;
@@ -142,6 +145,7 @@ function argumentsOf(value: unknown): string {
 
 function begin(calls: ToolCalls, call: Call, scope: ToolCallScope): void {
   const index = calls.begun++;
+  calls.held -= heldBy(call);
   const { given } = foundIn(calls);
   const id = call.id === null || given.has(call.id) ? callIdFrom(`${scope.seed}/${scope.choice}/${index}`) : call.id;
   given.add(id);
@@ -149,7 +153,6 @@ function begin(calls: ToolCalls, call: Call, scope: ToolCallScope): void {
   call.id ??= id;
   scope.chunks.push({ type: 'tool-start', choice: scope.choice, index, id, name: call.name });
   if (call.held !== '') addArguments(call, call.held, scope);
-  calls.held -= perCall + call.held.length;
   call.held = '';
 }
 

@@ -49,10 +49,17 @@ it('any number of calls is read, and not all are looked at for each piece', () =
 it.each<[string, (at: number) => object]>([
   ['pieces of one call', () => ({ index: 0, function: { arguments: 'x'.repeat(1000) } })],
   ['new calls', (at) => ({ index: at, id: `call_${at}`, function: { arguments: '' } })],
+  ['new calls with long ids', (at) => ({ index: at, id: `call_${at}${'x'.repeat(1000)}`, function: { arguments: '' } })],
 ])('calls without a name are held up to a bound, also with text between them: %s', (_, piece) => {
   const decoder = deepseek.decoder(target);
-  const push = (at: number): void => void decoder.push({ data: JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content: 'a', tool_calls: [piece(at)] } }] }) });
+  let pushed = 0;
+  const push = (at: number): void => {
+    const data = JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content: 'a', tool_calls: [piece(at)] } }] });
+    pushed += data.length;
+    decoder.push({ data });
+  };
   expect(() => { for (let at = 0; at < 20_000; at++) push(at); }).toThrow('tool calls without a name');
+  expect(pushed).toBeLessThan(2_000_000);
 });
 
 it('a call whose name comes late has all of its arguments', () => {
