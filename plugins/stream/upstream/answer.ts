@@ -177,6 +177,11 @@ const countsMs = 1000;
 /** False: no bytes have come until then. @param until `performance.now()` */
 const isReady = async (bytes: Bytes, until: number): Promise<boolean> => await within(Promise.resolve(bytes.ready()).then(() => true), until - performance.now(), false);
 
+/** wire: at the end of a text, three events have the whole of it once more (OpenAI: Responses, Streaming events). */
+const repeats = 3;
+
+const charactersOf = (chunk: Chunk): number => ('text' in chunk ? chunk.text.length : chunk.type === 'tool-delta' ? chunk.arguments.length : 0);
+
 /** The source of a streamed answer. Each read returns the chunks of the bytes that came together. */
 async function streamSource(bytes: Bytes, { dialect, target, wire, limits }: AnswerParts): Promise<ChunkSource> {
   const bounds = { maxEventBytes: limits.upstreamEvent };
@@ -185,10 +190,13 @@ async function streamSource(bytes: Bytes, { dialect, target, wire, limits }: Ans
   const state: { failed: GatewayError | null; isOver: boolean; countsUntil: number | null } = { failed: null, isOver: false, countsUntil: null };
   /** Characters of the events that gave no chunk. safety: a decoder may hold what gives none yet, such as a signature or the arguments of a call whose name has not come. */
   let unsaid = 0;
+  /** Characters of the texts so far, which the pipeline bounds. */
+  let said = 0;
   const chunksOf = (event: WireEvent): readonly Chunk[] => {
     const found = decoder.push(event);
     if (found.length === 0) unsaid += event.data.length;
-    if (unsaid > limits.upstreamBody) throw tooLarge(limits.upstreamBody);
+    for (const chunk of found) said += charactersOf(chunk);
+    if (unsaid > limits.upstreamBody + repeats * said) throw tooLarge(limits.upstreamBody);
     return found;
   };
 

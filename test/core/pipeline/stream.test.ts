@@ -146,6 +146,25 @@ describe('a stream that is cut', () => {
     expect([body.split('x'.repeat(900)).length - 1, body.includes('[DONE]'), records[0]?.outcome]).toEqual([60, true, 'answered']);
   });
 
+  it('is not cut where events at its end repeat what was said', async () => {
+    const text = Array.from({ length: 10 }, () => '"words" '.repeat(125));
+    const part = { type: 'output_text', text: text.join(''), annotations: [] };
+    const item = { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [part] };
+    const place = { output_index: 0, content_index: 0, item_id: 'msg_1' };
+    const parts = [
+      { type: 'response.output_item.added', ...place, item: { ...item, content: [] } },
+      ...text.map((delta) => ({ type: 'response.output_text.delta', ...place, delta })),
+      { type: 'response.output_text.done', ...place, text: part.text },
+      { type: 'response.content_part.done', ...place, part },
+      { type: 'response.output_item.done', ...place, item },
+      { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: [item], usage: { input_tokens: 1, output_tokens: 1 } } },
+    ].map((one) => `data: ${JSON.stringify(one)}\n\n`);
+    const up = await provider(streams(parts));
+    const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'openai-responses', base_url: up.url, api_key: 'k' } }, server: { limits: { upstream_body: 12_000 } } }));
+    const said = await readEvents(await chat({ stream: true }));
+    expect([said.text.length, said.done]).toEqual([10_000, true]);
+  });
+
   it.each<[string, string]>([
     ['events that say nothing', event({ more: 'x'.repeat(900) })],
     ['events that say nothing between pieces of text', event({ more: 'x'.repeat(900) }) + event({ content: 'a' })],
