@@ -1,6 +1,7 @@
 /** A whole answer, added up from its chunks: the reply to a caller who did not ask for a stream, and what the record keeps. */
 import { unknownUsage } from '../chat.ts';
 import type { Chunk, FinishReason, ReasoningDetail, Usage } from '../chat.ts';
+import { GatewayError } from '../errors.ts';
 import { isFields } from '../wire/fields.ts';
 
 export interface FoldedToolCall {
@@ -31,7 +32,15 @@ const notText = 200;
 /** safety: a provider may put any field into a detail, and any length into a list that is joined with the lists before it. */
 const weightOf = (value: unknown): number => Math.max(notText, lengthOf(value));
 
-const lengthOf = (value: unknown): number => JSON.stringify(value)?.length ?? 0;
+/** Characters of a value as JSON. Throws `upstream_invalid_response` for one that is nested so deep that nobody could write it. */
+function lengthOf(value: unknown): number {
+  try {
+    return JSON.stringify(value)?.length ?? 0;
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new GatewayError('upstream_invalid_response', 'The provider sent an answer that is nested too deep.', { cause });
+  }
+}
 
 export class Reply {
   readonly choices: FoldedChoice[] = [];
@@ -127,7 +136,7 @@ export class Reply {
         break;
       }
       case 'native':
-        this.size += notText + JSON.stringify(chunk.value).length;
+        this.size += notText + lengthOf(chunk.value);
         break;
       case 'extra':
         this.size += addExtra(choice, chunk, (this.#grown ??= new Set()));

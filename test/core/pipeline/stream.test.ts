@@ -179,6 +179,15 @@ describe('a stream that is cut', () => {
     expect([text.replace(/a*$/, ''), done, records[0]]).toMatchObject(['half an ', false, { outcome: 'cut', error: { code: 'upstream_response_too_large' } }]);
   });
 
+  it.each([true, false])('is none where a provider nests its answer too deep, and another one is asked; streamed: %s', async (stream) => {
+    const deep = event({ reasoning_details: [{ type: 'reasoning.text', more: 'here' }] }).replace('"here"', '['.repeat(20_000) + ']'.repeat(20_000));
+    const [first, second] = [await provider(streams([deep, ...said('a')])), await provider(stream ? streams(said('b')) : answers(completion('b')))];
+    const { chat, records } = await gatewayOf(twoUpstreams(first.url, second.url));
+    const response = await chat({ stream });
+    expect([response.status, (await response.text()).includes('"b"')]).toEqual([200, true]);
+    expect(records[0]?.attempts.map(({ outcome }) => outcome)).toEqual(['upstream_invalid_response', 'answered']);
+  });
+
   it('goes to no other candidate', async () => {
     const [first, second] = [await provider(streams(begun, { end: 'reset', everyMs: 5 })), await provider()];
     const { chat } = await gatewayOf(twoUpstreams(first.url, second.url));
