@@ -24,6 +24,8 @@ interface AnswerState {
   counts: Counts | null;
   /** What was searched for on the web, as hashes. */
   readonly queries: Set<string>;
+  /** Characters of the arguments that came in pieces. */
+  readonly pieces: { length: number };
   /** The id of the answer. If the provider gives a tool call no id, one is made from this. */
   id: string;
   /** Set by a `finishReason` that is a fault. It is thrown after the chunks of the same event are handed on. */
@@ -51,7 +53,7 @@ const noChunks: readonly Chunk[] = [];
 /** safety: the index of a candidate is an index of a list here, so a huge one would take memory. The API has at most 8 candidates (Gemini API: generateContent). */
 const mostChoices = 128;
 
-const newAnswer = (target: Target): AnswerState => ({ target, choices: [], counts: null, queries: new Set(), id: '', fault: null, out: [] });
+const newAnswer = (target: Target): AnswerState => ({ target, choices: [], counts: null, queries: new Set(), pieces: { length: 0 }, id: '', fault: null, out: [] });
 
 /** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
@@ -231,7 +233,7 @@ function addCall(answer: AnswerState, choice: Choice, { call, source }: { readon
   const whole = fieldsOf(args);
   if (willContinue !== true && pieces.length === 0) answer.out.push({ type: 'tool-delta', choice: choice.at, index, arguments: JSON.stringify(whole) });
   else {
-    choice.open = { index, id: callId, args: createPartialArgs(whole) };
+    choice.open = { index, id: callId, args: createPartialArgs(whole, answer.pieces) };
     for (const piece of pieces) choice.open.args.add(piece);
   }
   return callId;

@@ -6,7 +6,7 @@ type Step = string | number;
 
 /** Collects the arguments of one call. */
 export interface PartialArgs {
-  /** Takes one entry of `partialArgs`. An entry without a usable path or value is ignored. Throws `upstream_invalid_response` where the arguments are longer than 16 MiB. */
+  /** Takes one entry of `partialArgs`. An entry without a usable path or value is ignored. Throws `upstream_invalid_response` where the pieces of an answer are longer than 16 MiB. */
   add(piece: unknown): void;
   /** The arguments so far, as JSON. */
   text(): string;
@@ -18,17 +18,19 @@ const deepest = 64;
 /** safety: a short path may make 64 lists of 10,000 places, and pieces come as long as the answer lasts. */
 const longestText = 16_777_216;
 
-/** Makes the collector of one call. `args` are arguments that came whole at the start of the call. */
-export function createPartialArgs(args: Fields = {}): PartialArgs {
+/**
+ * Makes the collector of one call. `args` are arguments that came whole at the start of the call.
+ * @param pieces the characters of all pieces of the answer: each of its choices may have a call
+ */
+export function createPartialArgs(args: Fields = {}, pieces: { length: number } = { length: 0 }): PartialArgs {
   const root = bare(args);
-  let length = 0;
   return {
     add(piece) {
       if (!isFields(piece)) return;
       const steps = stepsOf(piece['jsonPath']);
       const value = valueOf(piece);
-      if (steps.length > 0 && value !== undefined) length += put(root, steps, value);
-      if (length > longestText) throw invalidAnswer('arguments of a tool call that are too long');
+      if (steps.length > 0 && value !== undefined) pieces.length += put(root, steps, value);
+      if (pieces.length > longestText) throw invalidAnswer('arguments of a tool call that are too long');
     },
     text: () => JSON.stringify(root),
   };

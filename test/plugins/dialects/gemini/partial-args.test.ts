@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { Dialect } from '../../../../core/wire/dialect.ts';
+import plugin from '../../../../plugins/dialects/gemini/index.ts';
 import { createPartialArgs } from '../../../../plugins/dialects/gemini/partial-args.ts';
+import { targetOf } from '../../../contract/dialect.ts';
 
 const argsOf = (...pieces: unknown[]): unknown => {
   const args = createPartialArgs();
@@ -30,6 +33,15 @@ describe('arguments in pieces', () => {
     const args = createPartialArgs();
     expect(() => { for (let at = 0; at < 3000; at++) args.add(piece(at)); }).toThrow('too long');
     expect(args.text().length).toBeLessThan(25_000_000);
+  });
+
+  it('are bounded over all choices of an answer, also where each event has counts', () => {
+    const decoder = (plugin.dialects as readonly [Dialect])[0].decoder(targetOf('gemini'));
+    const push = (index: number): void => {
+      const functionCall = { name: 'find', willContinue: true, partialArgs: [{ jsonPath: '$.a', stringValue: 'x'.repeat(900_000) }] };
+      decoder.push({ data: JSON.stringify({ candidates: [{ index, content: { parts: [{ functionCall }] } }], usageMetadata: { promptTokenCount: 1, candidatesTokenCount: index } }) });
+    };
+    expect(() => { for (let index = 0; index < 100; index++) push(index); }).toThrow('too long');
   });
 
   it.each<[string, Record<string, unknown>, readonly object[], string]>([
