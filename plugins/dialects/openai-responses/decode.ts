@@ -216,6 +216,7 @@ function partAt(answer: AnswerState, { parts, at }: OpenItem, { index, voice }: 
   const key = index * 2 + voice.slot;
   const known = parts.get(key);
   if (known !== undefined) return known;
+  answer.items.count();
   const part: OpenPart = { at, voice, sent: '', logprobs: 0, annotations: 0 };
   parts.set(key, part);
   answer.marks.part(at, voice.part, answer.out);

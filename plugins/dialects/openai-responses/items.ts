@@ -1,5 +1,6 @@
 /** The items of one answer while it is read, and which of them an event is about. */
 import { type Fields, fieldsOf } from '../../../core/wire/fields.ts';
+import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { type Call, newCall } from './calls.ts';
 
 export type ItemKind = 'message' | 'reasoning' | 'function_call' | 'other';
@@ -47,6 +48,9 @@ export interface Voice {
   readonly slot: 0 | 1;
 }
 
+/** safety: an item takes hundreds of bytes, and may say a single letter. */
+const mostParts = 200_000;
+
 /**
  * The items of one answer. wire: they are found by `output_index`, because some hosts give an item a new id in each event (recorded
  * traffic, as of 2026-11). Other hosts give several items one index, often 0, or none (theopenco/llmgateway#2908, tashfeenahmed/freellmapi#846,
@@ -57,6 +61,12 @@ export class Items {
   /** The newest item of each index, of each kind, and of each index and kind. */
   readonly #newest = new Map<number | string, OpenItem>();
   readonly #places = new Set<number>();
+  #count = 0;
+
+  /** Counts an item, or a part of one. Throws `upstream_invalid_response` where there are too many. */
+  count(): void {
+    if (++this.#count > mostParts) throw invalidAnswer(`an answer with more parts than ${mostParts}`);
+  }
 
   /** The newest item with this index and of this kind; without an index, the newest of this kind. An item of another API's kind fits each event. */
   find(index: unknown, kind: ItemKind): OpenItem | undefined {
@@ -67,6 +77,7 @@ export class Items {
 
   /** Adds an item. `id` is of the answer, and unique to it. */
   add(index: unknown, kind: ItemKind, id: string): OpenItem {
+    this.count();
     const at = typeof index === 'number' && !this.#places.has(index) ? index : this.#free();
     const item: OpenItem = { kind, at, index, parts: new Map(), call: newCall(`${id}/${at}`), callId: undefined, voice: null, whole: null };
     this.all.push(item);

@@ -56,6 +56,12 @@ describe('items of one answer', () => {
     expect(chunks.filter(({ type }) => type === 'text-delta')).toHaveLength(100_000);
   });
 
+  it.each(['output_index', 'content_index'])('are bounded, and their parts too, however little each says: %s', (index) => {
+    const decoder = dialect.decoder(targetOf('openai-responses'));
+    const push = (at: number): unknown => decoder.push({ data: JSON.stringify({ ...said('x'), [index]: at }) });
+    expect(() => { for (let at = 0; at < 300_000; at++) push(at); }).toThrow('more parts than');
+  });
+
   it('are as they came where the last event leaves some out', () => {
     const events = [added(callItem('a')), inputOf('{"n":1}'), added(callItem('b')), inputOf('{"n":2}')].map((event, at) => ({ ...event, output_index: at >> 1 }));
     expect(heard(events, [callItem('b', '{"n":2}')])).toEqual({ reasoning: '', text: '', calls: ['a {"n":1}', 'b {"n":2}'] });
