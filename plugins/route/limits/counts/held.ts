@@ -5,6 +5,8 @@ import type { Hold, Subject } from '../ledger.ts';
 /** A hold under the name that the gateway had in Redis when it was taken; it changes when the gateway gets another name. */
 export interface Owned extends Hold {
   owner: string;
+  /** Epoch milliseconds at which Redis was asked: the time of the periods of its keys. A day may end before Redis answers. */
+  readonly askedAt: number;
 }
 
 /** The values of what runs; of one value that a reload has given other limits, those of the last request. */
@@ -13,13 +15,13 @@ export const subjectsOf = (running: Iterable<Owned>): readonly Subject[] => [...
 /** What is held of each value, as the script takes it: that which the end of each request lets go of. */
 export function heldValues(subjects: readonly Subject[], running: Iterable<Owned>, now: number): readonly object[] {
   const sums = new Map(subjects.map(({ id }) => [id, { running: 0, tokens: 0, budgets: new Map<string, bigint>() }]));
-  for (const { subjects: own, tokens, pico, at } of running) {
+  for (const { subjects: own, tokens, pico, askedAt } of running) {
     for (const { id, caps } of own) {
       const sum = sums.get(id);
       if (sum === undefined) continue;
       sum.running++;
       if (caps.tokens !== null) sum.tokens += tokens;
-      for (const { per } of caps.budgets) if (periodOf(per, at).start === periodOf(per, now).start) sum.budgets.set(per, (sum.budgets.get(per) ?? 0n) + pico);
+      for (const { per } of caps.budgets) if (periodOf(per, askedAt).start === periodOf(per, now).start) sum.budgets.set(per, (sum.budgets.get(per) ?? 0n) + pico);
     }
   }
   return subjects.map(({ id, caps }) => {

@@ -131,12 +131,12 @@ export class RedisLedger implements Ledger {
     const remember = (): void => this.#missed.requests(ask.subjects, now);
     if (said === null) remember();
     else this.#missed.perhaps(said, remember);
-    return { ...verdict, hold: this.#own(verdict.hold, '') };
+    return { ...verdict, hold: this.#own(verdict.hold, '', now) };
   }
 
-  #own(hold: Hold, owner: string): Hold {
+  #own(hold: Hold, owner: string, askedAt: number): Hold {
     if (hold.isLight) return hold;
-    const owned: Owned = { ...hold, owner };
+    const owned: Owned = { ...hold, owner, askedAt };
     this.#running.add(owned);
     return owned;
   }
@@ -156,7 +156,7 @@ export class RedisLedger implements Ledger {
     for (const [at, subject] of subjects.entries()) this.#memory.observe(subject, levels[at] as Level);
     if (reply[0] === 0) return { hold: null, levels, refusal: refusalOf(ask, levels) };
     if (isLook) return { hold: null, refusal: null, levels };
-    return { hold: this.#own(this.#memory.take(ask, levels), said.name), refusal: null, levels };
+    return { hold: this.#own(this.#memory.take(ask, levels), said.name, now), refusal: null, levels };
   }
 
   split(hold: Hold, count: number): readonly [Hold, Hold] {
@@ -171,12 +171,12 @@ export class RedisLedger implements Ledger {
   settle(hold: Hold, tokens: number): void {
     this.#memory.settle(hold, tokens);
     if (hold.isLight) return;
-    const { owner } = hold as Owned;
+    const { owner, askedAt } = hold as Owned;
     this.#running.delete(hold as Owned);
     const values = hold.subjects.flatMap(({ caps }) => [caps.tokens === null ? 0 : 1, caps.budgets.length]);
     const args = [owner, hold.tokens, Math.min(tokens, Number.MAX_SAFE_INTEGER), String(hold.pico), ...values];
     const now = this.#clock();
-    this.#tell({ script: settleScript, keys: keysOf(hold.subjects, hold.at), args }, () => this.#missed.tokens(hold.subjects, tokens, now));
+    this.#tell({ script: settleScript, keys: keysOf(hold.subjects, askedAt), args }, () => this.#missed.tokens(hold.subjects, tokens, now));
   }
 
   charge(charge: Charge): void {

@@ -1,0 +1,50 @@
+/** Numbers and keys at the edges of what the scripts of Redis take: amounts that are too large, a period that ends while Redis answers, keys that were evicted. */
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { startRedis } from '../../../_kit/servers.ts';
+import type { RedisServer } from '../../../_kit/servers.ts';
+import type { Level, Subject } from '../../../../plugins/route/limits/ledger.ts';
+import type { RedisLedger } from '../../../../plugins/route/limits/counts/redis.ts';
+import { asking, connected, farFrom, holdOf, ledgerOver, limited } from './redis-scene.ts';
+
+let server: RedisServer;
+/** Past all gateways. */
+let redis: Redis;
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+beforeEach(async () => void (await redis.flushall()));
+
+const other = limited('other', { requests: 1000, concurrent: 1000 });
+const budget = (per: 'day' | 'total', pico: bigint) => ({ per, pico, refusesUnknown: false });
+const touch = async (ledger: RedisLedger): Promise<void> => ledger.settle(await holdOf(ledger, [other]), 0);
+
+/** What Redis has of a value, as another gateway reads it. */
+async function seen(subject: Subject, clock?: () => number): Promise<Level | undefined> {
+  const [level] = await ledgerOver(await connected(server.url), clock === undefined ? {} : { clock }).levels([subject]);
+  return level;
+}
+
+test('a day that ends while Redis answers leaves no room that the next day does not have', async () => {
+  const midnight = Date.UTC(2030, 0, 2);
+  const clock = { now: midnight - 1000 };
+  const one = limited('midnight', { budgets: [budget('day', 100n)] });
+  const { ledger, proxy } = await farFrom(server.url, { clock: () => clock.now });
+  ledger.settle(await holdOf(ledger, [one]), 0);
+  proxy.delayMs = 60;
+  const late = holdOf(ledger, [one], { pico: 60n });
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  clock.now = midnight + 1000;
+  const before = await late;
+  proxy.delayMs = 0;
+  await holdOf(ledger, [one], { pico: 70n });
+  ledger.settle(before, 0);
+  await touch(ledger);
+  expect((await seen(one, () => clock.now))?.budgets[0]?.held).toBe(70n);
+  expect((await ledger.reserve(asking([one], { pico: 40n }))).refusal?.lack).toBe('budget');
+});
