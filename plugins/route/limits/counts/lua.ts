@@ -41,6 +41,8 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 local function text(number) return string.format('%.0f', number + 0) end
 
 local function add(hash, list, at, amount)
+  -- safety: a provider may say any number, and Redis takes none of more than 64 bits
+  amount = math.min(amount, 9007199254740991)
   local slot = text(math.floor(at / 100))
   if redis.call('HEXISTS', hash, slot) == 0 then
     local last = redis.call('LINDEX', list, -1)

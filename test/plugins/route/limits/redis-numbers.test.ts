@@ -48,3 +48,15 @@ test('a day that ends while Redis answers leaves no room that the next day does 
   expect((await seen(one, () => clock.now))?.budgets[0]?.held).toBe(70n);
   expect((await ledger.reserve(asking([one], { pico: 40n }))).refusal?.lack).toBe('budget');
 });
+
+test('tokens that are too many for Redis take nothing from what it is told beside them', async () => {
+  const [endless, plain] = [limited('endless', { tokens: 1000 }), limited('plain', { requests: 100, tokens: 1000 })];
+  const { ledger, away, back } = await farFrom(server.url);
+  await touch(ledger);
+  await away();
+  ledger.settle(await holdOf(ledger, [endless]), 1e20);
+  ledger.settle(await holdOf(ledger, [plain]), 7);
+  await back();
+  await expect.poll(async () => (await touch(ledger), await seen(plain))).toMatchObject({ requests: 1, tokens: 7 });
+  expect((await seen(endless))?.tokens).toBeGreaterThan(1000);
+});
