@@ -1,5 +1,5 @@
 /** The scripts by which Redis knows a gateway: its name, what it holds, and what Redis has missed of it. */
-import { common, keysOfValue } from './lua.ts';
+import { common, keysOfValue, spending } from './lua.ts';
 
 /** What a gateway says under a name counts no more from now on. KEYS: heard of that name. Returns the last number that was heard. */
 export const closeScript = `
@@ -39,7 +39,7 @@ return redis.call('GET', KEYS[2])
  * Adds what a gateway has let in and Redis has not heard of: once, however often it is told. KEYS: alive, told (of these values at this moment), then those of
  * each value. ARGV: JSON of each value.
  */
-export const missedScript = `${common}
+export const missedScript = `${common}${spending}
 if not redis.call('SET', KEYS[2], 1, 'NX', 'EX', 604800) then return 0 end
 local key = 3
 for _, value in ipairs(cjson.decode(ARGV[1])) do
@@ -47,10 +47,7 @@ for _, value in ipairs(cjson.decode(ARGV[1])) do
   for _, one in ipairs(value.tokens) do add(KEYS[key + 2], KEYS[key + 3], now - one[1], one[2]) end
   key = key + ${keysOfValue}
   for _, charged in ipairs(value.charged) do
-    if charged.pico ~= '0' and redis.call('EXISTS', KEYS[key]) == 1 then
-      redis.call('INCRBY', KEYS[key], charged.pico)
-      redis.call('PEXPIREAT', KEYS[key], charged.expires)
-    end
+    if charged.pico ~= '0' then spend(KEYS[key], charged.pico, charged.expires) end
     key = key + 2
   end
 end

@@ -31,6 +31,17 @@ local function heard(number)
 end
 `;
 
+/** What was spent of a budget. A sum that Redis does not have is read from the log, which has this too. */
+export const spending = `
+local function spend(key, pico, expires)
+  if redis.call('EXISTS', key) == 0 then return end
+  local reply = redis.pcall('INCRBY', key, pico)
+  -- safety: the sum has more than 64 bits. The largest number that Redis counts is more than any budget
+  if type(reply) == 'table' then redis.call('SET', key, '9223372036854775807') end
+  redis.call('PEXPIREAT', key, expires)
+end
+`;
+
 /** The time, and windows of 60 s. */
 export const common = `
 local time = redis.call('TIME')

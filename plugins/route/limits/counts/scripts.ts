@@ -1,5 +1,5 @@
 /** The scripts of a request: it takes what it needs, gives back what it did not use, and is paid. */
-import { common, hearing, keysOfValue, unspentMs } from './lua.ts';
+import { common, hearing, keysOfValue, spending, unspentMs } from './lua.ts';
 
 /**
  * Looks whether all limits have room, and takes it.
@@ -162,15 +162,10 @@ return 1
  * Adds what was spent. KEYS: alive, heard, then of each budget what was spent. A sum that Redis does not have is read from the log, which has this too.
  * ARGV: gateway, number, pico, and when each sum expires. Returns 0 where Redis does not know the gateway: nothing was done.
  */
-export const chargeScript = `${hearing}
+export const chargeScript = `${hearing}${spending}
 if not knows(ARGV[1], ARGV[2]) then return 0 end
 heard(ARGV[2])
-for at = 3, #KEYS do
-  if redis.call('EXISTS', KEYS[at]) == 1 then
-    redis.call('INCRBY', KEYS[at], ARGV[3])
-    redis.call('PEXPIREAT', KEYS[at], ARGV[at + 1])
-  end
-end
+for at = 3, #KEYS do spend(KEYS[at], ARGV[3], ARGV[at + 1]) end
 return 1
 `;
 

@@ -60,3 +60,14 @@ test('tokens that are too many for Redis take nothing from what it is told besid
   await expect.poll(async () => (await touch(ledger), await seen(plain))).toMatchObject({ requests: 1, tokens: 7 });
   expect((await seen(endless))?.tokens).toBeGreaterThan(1000);
 });
+
+test('dollars that are too many for Redis count, and take nothing from those beside them', async () => {
+  const [one, two] = [limited('one', { budgets: [budget('total', 9n * 10n ** 18n)] }), limited('two', { budgets: [budget('total', 100n)] })];
+  const ledger = ledgerOver(await connected(server.url));
+  ledger.seeds.read = async ({ value }) => (value === 'one' ? 8n * 10n ** 18n : 0n);
+  const hold = await holdOf(ledger, [one, two]);
+  ledger.charge({ subjects: [one, two], pico: 2n * 10n ** 18n, at: Date.now() });
+  ledger.settle(hold, 0);
+  await expect.poll(async () => (await touch(ledger), (await seen(two))?.budgets[0]?.spent)).toBe(2n * 10n ** 18n);
+  expect((await ledger.reserve(asking([one]))).refusal?.lack).toBe('budget');
+});
