@@ -124,12 +124,18 @@ return reply
 export const settleScript = `${common}${hearing}
 if not knows(ARGV[1], ARGV[2]) then return 0 end
 local holder = ARGV[3]
--- a replica that was behind may have taken over without this request: the gateway makes itself known again, with all that it holds
+local function lacks(hash, amount) return tonumber(redis.call('HGET', hash, holder) or 0) < tonumber(amount) end
+-- a replica that was behind may have taken over without this request, or Redis has evicted what it holds: the gateway makes itself known again, with all that it holds
 if holder == ARGV[1] then
   local key, arg = 3, 7
   while arg <= #ARGV do
-    if tonumber(redis.call('HGET', KEYS[key + 5], holder) or 0) < 1 then return 0 end
-    key, arg = key + ${keysOfValue} + 2 * tonumber(ARGV[arg + 1]), arg + 2
+    if lacks(KEYS[key + 5], 1) or (ARGV[arg] == '1' and lacks(KEYS[key + 4], ARGV[4])) then return 0 end
+    key = key + ${keysOfValue}
+    for index = 1, tonumber(ARGV[arg + 1]) do
+      if lacks(KEYS[key + 1], ARGV[6]) then return 0 end
+      key = key + 2
+    end
+    arg = arg + 2
   end
 end
 heard(ARGV[2])

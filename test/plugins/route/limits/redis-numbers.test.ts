@@ -71,3 +71,16 @@ test('dollars that are too many for Redis count, and take nothing from those bes
   await expect.poll(async () => (await touch(ledger), (await seen(two))?.budgets[0]?.spent)).toBe(2n * 10n ** 18n);
   expect((await ledger.reserve(asking([one]))).refusal?.lack).toBe('budget');
 });
+
+test.each([
+  ['tokens', 'tokens-held:meta.x', { tokens: 100 }, (level?: Level) => level?.tokens],
+  ['dollars', 'held:total 0:meta.x', { budgets: [budget('total', 100n)] }, (level?: Level) => Number(level?.budgets[0]?.held)],
+])('held %s that Redis has evicted are told again, and are never less than nothing', async (what, key, caps, read) => {
+  const one = limited(what, caps);
+  const ledger = ledgerOver(await connected(server.url));
+  const first = await holdOf(ledger, [one], { tokens: 60, pico: 60n });
+  await redis.del(`model-gateway:{limits}:${key} ${what}`);
+  await holdOf(ledger, [one], { tokens: 20, pico: 20n });
+  ledger.settle(first, 0);
+  await expect.poll(async () => (await touch(ledger), read(await seen(one)))).toBe(20);
+});
