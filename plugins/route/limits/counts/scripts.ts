@@ -42,7 +42,8 @@ end
 
 local function waitOf(hash, list, missing)
   for _, slot in ipairs(redis.call('LRANGE', list, 0, -1)) do
-    missing = missing - tonumber(redis.call('HGET', hash, slot))
+    -- safety: Redis may have evicted the amounts, and not their order
+    missing = missing - tonumber(redis.call('HGET', hash, slot) or 0)
     if missing <= 0 then return tonumber(redis.call('HGET', hash, slot .. 't')) + 60000 - now end
   end
   return -1

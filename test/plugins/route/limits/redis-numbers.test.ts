@@ -84,3 +84,26 @@ test.each([
   ledger.settle(first, 0);
   await expect.poll(async () => (await touch(ledger), read(await seen(one)))).toBe(20);
 });
+
+test('a window of which Redis has evicted the amounts refuses with a time to wait, whatever another gateway tells late', async () => {
+  const one = limited('evicted', { tokens: 100 });
+  const clock = { shift: 0 };
+  const { ledger, client, away, back } = await farFrom(server.url, { clock: () => Date.now() + clock.shift });
+  const near = ledgerOver(await connected(server.url));
+  await touch(ledger);
+  near.settle(await holdOf(near, [one]), 50);
+  await near.levels([one]);
+  await redis.del('model-gateway:{limits}:tokens:meta.x evicted');
+  await away();
+  clock.shift = -10_000;
+  ledger.settle(await holdOf(ledger, [one]), 20);
+  clock.shift = 0;
+  await back();
+  await touch(ledger);
+  near.settle(await holdOf(near, [one]), 30);
+  await near.levels([one]);
+  const { refusal } = await near.reserve(asking([one], { tokens: 90 }));
+  expect(refusal?.lack).toBe('tokens');
+  expect(refusal?.level.tokens).toBe(50);
+  expect((await client.health()).connected).toBe(true);
+});
