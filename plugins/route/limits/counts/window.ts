@@ -64,10 +64,13 @@ export class Window {
   #forget(now: number): void {
     const last = this.#times.at(-1);
     if (last !== undefined && last - now > jumpMs) this.#restart(now);
+    const before = this.#sum;
     while (this.#first < this.#times.length && (this.#times[this.#first] as number) <= now - windowMs) {
       this.#sum -= this.#amounts[this.#first] as number;
       this.#first++;
     }
+    // safety: a provider may say any number, and beyond this one a sum loses what is small
+    if (before > Number.MAX_SAFE_INTEGER) this.#sum = this.#amounts.slice(this.#first).reduce((sum, amount) => sum + amount, 0);
     // cost: the room of what is forgotten is given back at times, and not each time
     if (this.#first < mostSlots) return;
     this.#times = this.#times.slice(this.#first);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startRedis } from '../../../_kit/servers.ts';
 import type { RedisServer } from '../../../_kit/servers.ts';
 import type { Level, Subject } from '../../../../plugins/route/limits/ledger.ts';
+import { MemoryLedger } from '../../../../plugins/route/limits/counts/memory.ts';
 import type { RedisLedger } from '../../../../plugins/route/limits/counts/redis.ts';
 import { asking, connected, farFrom, holdOf, ledgerOver, limited } from './redis-scene.ts';
 
@@ -106,4 +107,18 @@ test('a window of which Redis has evicted the amounts refuses with a time to wai
   expect(refusal?.lack).toBe('tokens');
   expect(refusal?.level.tokens).toBe(50);
   expect((await client.health()).connected).toBe(true);
+});
+
+test('tokens that are too many for an exact sum are forgotten in memory too, and those beside them count', () => {
+  const clock = { now: Date.UTC(2030, 0, 1) };
+  const memory = new MemoryLedger(() => clock.now);
+  const one = limited('endless', { tokens: 1000 });
+  const use = (tokens: number): void => memory.settle(memory.reserve(asking([one])).hold ?? memory.take(asking([one]), []), tokens);
+  use(1e20);
+  clock.now += 10_000;
+  use(7);
+  clock.now += 50_000;
+  expect(memory.levels([one])[0]?.tokens).toBe(7);
+  clock.now += 10_000;
+  expect(memory.levels([one])[0]?.tokens).toBe(0);
 });
