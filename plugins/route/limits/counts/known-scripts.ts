@@ -54,9 +54,10 @@ end
 return 1
 `;
 
-/** A sign of life. KEYS: alive. ARGV: gateway, lease. Returns 0 where Redis does not know the gateway. */
+/** A sign of life. KEYS: alive, era. ARGV: gateway, lease, the era that it knows: a Redis that knows the gateway has lost no more than its name. Returns 0 where Redis does not know the gateway. */
 export const aliveScript = `${common}
 if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
 redis.call('ZADD', KEYS[1], text(now + tonumber(ARGV[2])), ARGV[1])
+redis.call('SET', KEYS[2], ARGV[3], 'NX')
 return 1
 `;

@@ -277,7 +277,7 @@ export class RedisLedger implements Ledger {
     if (this.#redis.isAway || (!this.#isKnown && this.#running.size === 0 && this.#missed.isEmpty)) return;
     try {
       if (!this.#isKnown) await this.#register();
-      else if ((await this.#redis.run(aliveScript, [aliveKey], [this.#name, this.#leaseMs])) === 0) await this.#register();
+      else if ((await this.#redis.run(aliveScript, [aliveKey, eraKey], [this.#name, this.#leaseMs, this.#era as string])) === 0) await this.#register();
     } catch {
       // the client of Redis reports its own failures, and the next beat tries again
       this.#doubt();

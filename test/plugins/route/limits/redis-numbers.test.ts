@@ -122,3 +122,14 @@ test('tokens that are too many for an exact sum are forgotten in memory too, and
   clock.now += 10_000;
   expect(memory.levels([one])[0]?.tokens).toBe(0);
 });
+
+test('the name of the era that Redis has evicted is there again, and nothing counts twice', async () => {
+  const one = limited('era', { requests: 100 });
+  const ledger = ledgerOver(await connected(server.url), { leaseMs: 300 });
+  for (let at = 0; at < 6; at++) ledger.settle(await holdOf(ledger, [one]), 0);
+  await redis.del('model-gateway:{limits}:era');
+  await expect.poll(async () => await redis.exists('model-gateway:{limits}:era')).toBe(1);
+  await redis.del('model-gateway:{limits}:alive');
+  await touch(ledger);
+  expect((await seen(one))?.requests).toBe(6);
+});
