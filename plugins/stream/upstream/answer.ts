@@ -180,7 +180,18 @@ const isReady = async (bytes: Bytes, until: number): Promise<boolean> => await w
 /** wire: at the end of a text, three events have the whole of it once more (OpenAI: Responses, Streaming events). */
 const repeats = 3;
 
-const charactersOf = (chunk: Chunk): number => ('text' in chunk ? chunk.text.length : chunk.type === 'tool-delta' ? chunk.arguments.length : 0);
+function charactersOf(chunk: Chunk): number {
+  switch (chunk.type) {
+    case 'text-delta':
+    case 'reasoning-delta':
+    case 'refusal-delta':
+      return chunk.text.length;
+    case 'tool-delta':
+      return chunk.arguments.length;
+    default:
+      return 0;
+  }
+}
 
 /** The source of a streamed answer. Each read returns the chunks of the bytes that came together. */
 async function streamSource(bytes: Bytes, { dialect, target, wire, limits }: AnswerParts): Promise<ChunkSource> {
@@ -192,18 +203,21 @@ async function streamSource(bytes: Bytes, { dialect, target, wire, limits }: Ans
   let unsaid = 0;
   /** Characters of the texts so far, which the pipeline bounds. */
   let said = 0;
-  const chunksOf = (event: WireEvent): readonly Chunk[] => {
+  const add = (event: WireEvent, chunks: Chunk[]): void => {
     const found = decoder.push(event);
-    if (found.length === 0) unsaid += event.data.length;
-    for (const chunk of found) said += charactersOf(chunk);
+    for (const chunk of found) {
+      said += charactersOf(chunk);
+      chunks.push(chunk);
+    }
+    if (found.length > 0) return;
+    unsaid += event.data.length;
     if (unsaid > limits.upstreamBody + repeats * said) throw tooLarge(limits.upstreamBody);
-    return found;
   };
 
   const decode = (part: Buffer | null): Chunk[] => {
     const chunks: Chunk[] = [];
     try {
-      for (const event of part === null ? events.end() : events.push(part)) for (const chunk of chunksOf(event)) chunks.push(chunk);
+      for (const event of part === null ? events.end() : events.push(part)) add(event, chunks);
       state.isOver = part === null || decoder.done === true;
       if (state.isOver) chunks.push(...decoder.end());
     } catch (thrown) {
