@@ -100,7 +100,7 @@ export function askableOf(models: readonly Pick<Model, 'id' | 'aliases' | 'provi
   for (const { id, aliases, providers } of models) {
     if (id.endsWith('*')) {
       beginnings.add(id.slice(0, -1));
-      // of `openai/*` the model behind `openai/gpt-5` is called gpt-5
+      // of `north/*` the model behind `north/large` is called large
       if (addresses.has(id)) beginnings.add('');
       continue;
     }

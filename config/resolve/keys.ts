@@ -16,7 +16,7 @@ import { resolveAmounts } from './limits.ts';
  * Resolves the entries that passed the schema. An entry with both `key` and `hash`, or with neither, and two entries with the
  * same key are faults; a glob that matches no name, and a key that has expired or soon will, are warnings.
  */
-export function resolveKeys(entries: Entries<KeyBlock>, askable: Askable, findings: Findings): KeyEntry[] {
+export function resolveKeys(entries: Entries<KeyBlock>, askable: () => Askable, findings: Findings): KeyEntry[] {
   const owners = new Map<string, string>();
   return [...entries.values()].filter(({ isSound }) => isSound).flatMap((entry) => {
     const { name, key, hash, models, metadata: written, log_bodies: logBodies, cache, limits, expires, disabled, reasoning_fields: reasoningFields = null } = entry.value;
@@ -36,7 +36,7 @@ export function resolveKeys(entries: Entries<KeyBlock>, askable: Askable, findin
     warnOfEnd(entry, hashes, findings);
     const metadata = Object.fromEntries(Object.entries(written).map(([one, value]) => [one.toLowerCase(), value]));
     models?.forEach((glob, index) => {
-      if (!fitsSome(glob, askable)) findings.warn(placeOf(entry, 'models', index), `"${glob}" matches no model`);
+      if (!fitsSome(glob, askable())) findings.warn(placeOf(entry, 'models', index), `"${glob}" matches no model`);
     });
     const { file, line } = locate(entry.reading.source, entry.path, 'value');
     const amounts = limits === undefined ? null : resolveAmounts(limits, (...inside) => placeOf(entry, 'limits', ...inside), findings);

@@ -13,7 +13,7 @@ import type { Path } from '../source.ts';
 export interface KnownValues {
   readonly keys: readonly string[];
   /** Their ids, and the beginnings that wildcards let through. */
-  readonly models: Askable;
+  readonly models: () => Askable;
   readonly providers: readonly string[];
 }
 
@@ -45,7 +45,7 @@ function checkDollars(dollars: string, place: Place, findings: Findings): void {
 }
 
 /** Null: callers choose the values. */
-const valuesOf = (by: string, { keys, models, providers }: KnownValues): Askable | null => (by === 'key' ? listed(keys) : by === 'model' ? models : by === 'provider' ? listed(providers) : null);
+const valuesOf = (by: string, { keys, models, providers }: KnownValues): Askable | null => (by === 'key' ? listed(keys) : by === 'model' ? models() : by === 'provider' ? listed(providers) : null);
 
 const listed = (names: readonly string[]): Askable => ({ names: new Set(names), beginnings: [] });
 
