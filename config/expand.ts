@@ -1,15 +1,16 @@
 /**
  * Expands references in scalars: `${NAME}`, `${NAME:-default}`, `${file:/run/secrets/x}`, and `$$` for a dollar. The expansion
- * changes the parsed tree, never the text, so a value from outside is always one scalar and cannot add YAML.
+ * changes what was parsed, never the text, so a value from outside is always one scalar and cannot add YAML.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Document, Node } from 'yaml';
-import { isAlias, isMap, isPair, isScalar, visit } from 'yaml';
 import type { Findings } from './problems.ts';
 import { startsWith } from './problems.ts';
 import type { Path, Source } from './source.ts';
 import { keyText, mergeKey, nodeAt } from './source.ts';
+import { yaml } from './yaml/parser.ts';
+import { isFields } from '../core/wire/fields.ts';
 
 interface Missing {
   readonly path: Path;
@@ -18,13 +19,16 @@ interface Missing {
 
 /** The references that one file has. */
 export interface Expansion {
-  /** For each scalar that had references: its text before the expansion. */
-  readonly written: ReadonlyMap<Node, string>;
+  /** The text of the value at a path before its expansion; null where it had no reference. */
+  readonly writtenAt: (path: Path) => string | null;
   /** References inside a provider to variables that are not set. Such a provider is off. */
   readonly missing: readonly Missing[];
   /** Absolute paths of all `${file:...}` references. */
   readonly files: readonly string[];
 }
+
+/** The expansion of a file without references. */
+export const nothing: Expansion = { writtenAt: () => null, missing: [], files: [] };
 
 const reference = /\$\$|\$\{([^}]*)(\}?)/g;
 const variable = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
@@ -32,58 +36,114 @@ const hasReference = /\$\$|\$\{/;
 /** `$NAME` without braces. Other programs expand it, and the gateway does not: the text itself would become the value. */
 const bare = /^\$[A-Z_][A-Z0-9_]*$/;
 
-/**
- * Expands the scalars of `source.document` in place. An empty variable counts as one that is not set. References that are
- * malformed, or that lead to nothing, are reported to `findings`; inside a provider they are `missing` instead.
- */
-export function expand(source: Source, env: Readonly<Record<string, string | undefined>>, findings: Findings): Expansion {
+/** What expanding needs. */
+export interface ExpandContext {
+  readonly source: Source;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Gets the references that are malformed, or that lead to nothing; inside a provider they are `missing` instead. */
+  readonly findings: Findings;
+}
+
+/** Expands one scalar after the other. An empty variable counts as one that is not set. */
+class Expander {
+  readonly missing: Missing[] = [];
+  readonly files: string[] = [];
+  readonly #context: ExpandContext;
+
+  constructor(context: ExpandContext) {
+    this.#context = context;
+  }
+
+  /** The text with its references expanded; null where it has none. */
+  expanded(text: string, pathOf: () => Path): string | null {
+    const { source, findings } = this.#context;
+    if (bare.test(text)) findings.error({ source, path: pathOf() }, `${text} is not expanded`, `write \${${text.slice(1)}}, or $${text} for the text itself`);
+    if (!hasReference.test(text)) return null;
+    const path = pathOf();
+    return text.replaceAll(reference, (match, inside: string | undefined, close: string) => {
+      if (inside === undefined) return '$';
+      try {
+        if (close === '') throw new Error(`"${match.slice(0, 20)}" has no closing brace, write \${NAME}, and $$ for a dollar`);
+        return this.#valueOf(inside, path);
+      } catch (fault) {
+        findings.error({ source, path }, (fault as Error).message);
+        return '';
+      }
+    });
+  }
+
+  #valueOf(text: string, path: Path): string {
+    const { source, env, findings } = this.#context;
+    if (text.startsWith('file:')) {
+      const file = resolve(dirname(source.file), text.slice('file:'.length));
+      this.files.push(file);
+      return readSecretFile(file);
+    }
+    const [, name = '', fallback] = variable.exec(text) ?? [];
+    if (text.includes('${')) throw new Error('a reference cannot stand inside another one, set the variable itself where the gateway is started');
+    if (name === '') throw new Error(`"\${${text}}" is not a valid reference, write \${NAME}, \${NAME:-default} or \${file:/path}, and $$ for a dollar`);
+    const value = env[name];
+    if (value !== undefined && value !== '') return value;
+    if (fallback !== undefined) return fallback;
+    if (path[0] === 'providers' && path.length > 2) this.missing.push({ path, variable: name });
+    else findings.error({ source, path }, `${name} is not set`, `set the variable, or write \${${name}:-a default}`);
+    return '';
+  }
+}
+
+/** Expands the values of a file in place. They are what JSON can hold. */
+export function expandValues(root: Record<string, unknown>, context: ExpandContext): Expansion {
+  if (!context.source.mayHold('$')) return nothing;
+  const expander = new Expander(context);
+  const written = new Map<string, string>();
+  const path: (string | number)[] = [];
+  const expandIn = (holder: Record<string | number, unknown>, key: string | number): void => {
+    const value = holder[key];
+    path.push(key);
+    if (typeof value === 'string') {
+      const expanded = expander.expanded(value, () => [...path]);
+      if (expanded !== null) {
+        written.set(keyOf(path), value);
+        holder[key] = expanded;
+      }
+    } else if (Array.isArray(value)) for (const at of value.keys()) expandIn(value as unknown as Record<number, unknown>, at);
+    else if (isFields(value)) for (const name of Object.keys(value)) expandIn(value, name);
+    path.pop();
+  };
+  for (const name of Object.keys(root)) expandIn(root, name);
+  return { writtenAt: (at) => written.get(keyOf(at)) ?? null, missing: expander.missing, files: expander.files };
+}
+
+const keyOf = (path: Path): string => path.join('\0');
+
+/** Expands the scalars of `source.document` in place. */
+export function expandDocument(context: ExpandContext): Expansion {
+  const { source } = context;
+  if (!source.mayHold('$')) return nothing;
+  const expander = new Expander(context);
   const written = new Map<Node, string>();
-  const missing: Missing[] = [];
-  const files: string[] = [];
-  if (!source.mayHold('$')) return { written, missing, files };
-  visit(source.document, {
+  yaml().visit(source.document, {
     Scalar(key, node, ancestors) {
       if (key === 'key' || typeof node.value !== 'string') return;
-      if (bare.test(node.value)) findings.error({ source, path: pathOf(key, ancestors) }, `${node.value} is not expanded`, `write \${${node.value.slice(1)}}, or $${node.value} for the text itself`);
-      if (!hasReference.test(node.value)) return;
-      const path = pathOf(key, ancestors);
-      const place = { source, path };
-      const resolveReference = (text: string): string => {
-        if (text.startsWith('file:')) {
-          const file = resolve(dirname(source.file), text.slice('file:'.length));
-          files.push(file);
-          return readSecretFile(file);
-        }
-        const [, name = '', fallback] = variable.exec(text) ?? [];
-        if (text.includes('${')) throw new Error('a reference cannot stand inside another one, set the variable itself where the gateway is started');
-        if (name === '') throw new Error(`"\${${text}}" is not a valid reference, write \${NAME}, \${NAME:-default} or \${file:/path}, and $$ for a dollar`);
-        const value = env[name];
-        if (value !== undefined && value !== '') return value;
-        if (fallback !== undefined) return fallback;
-        if (path[0] === 'providers' && path.length > 2) missing.push({ path, variable: name });
-        else findings.error(place, `${name} is not set`, `set the variable, or write \${${name}:-a default}`);
-        return '';
-      };
+      const expanded = expander.expanded(node.value, () => pathOf(key, ancestors));
+      if (expanded === null) return;
       written.set(node, node.value);
-      node.value = node.value.replaceAll(reference, (match, text: string | undefined, close: string) => {
-        if (text === undefined) return '$';
-        try {
-          if (close === '') throw new Error(`"${match.slice(0, 20)}" has no closing brace, write \${NAME}, and $$ for a dollar`);
-          return resolveReference(text);
-        } catch (fault) {
-          findings.error(place, (fault as Error).message);
-          return '';
-        }
-      });
+      node.value = expanded;
     },
   });
-  return { written, missing: missing.length === 0 ? missing : throughAliases(missing, source.document), files };
+  const { missing, files } = expander;
+  const writtenAt = (path: Path): string | null => {
+    const node = written.size === 0 ? null : nodeAt(source.document, path);
+    return node === null ? null : (written.get(node) ?? null);
+  };
+  return { writtenAt, missing: missing.length === 0 ? missing : throughAliases(missing, source.document), files };
 }
 
 /** What is missing at an anchor is missing at each place that takes the anchor's value, whole or by a merge key. */
 function throughAliases(missing: readonly Missing[], document: Document): readonly Missing[] {
   const all = [...missing];
   const anchors = new Map<string, Path>();
+  const { isAlias, isMap, visit } = yaml();
   visit(document, {
     Node(key, node, ancestors) {
       const path = pathOf(key, ancestors);
@@ -104,13 +164,6 @@ function throughAliases(missing: readonly Missing[], document: Document): readon
   return all;
 }
 
-/** The text of the value at a path before expansion, where it had a reference; null where the value stands in the file itself. */
-export function writtenAs(source: Source, expansion: Expansion, path: Path): string | null {
-  if (expansion.written.size === 0) return null;
-  const node = nodeAt(source.document, path);
-  return node === null ? null : (expansion.written.get(node) ?? null);
-}
-
 function readSecretFile(file: string): string {
   try {
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
@@ -121,6 +174,7 @@ function readSecretFile(file: string): string {
 
 /** The path of the node that `visit` is at, made from the pairs and the list positions above it. */
 function pathOf(key: number | 'key' | 'value' | null, ancestors: readonly unknown[]): Path {
+  const { isPair, isScalar } = yaml();
   const path: (string | number)[] = [];
   ancestors.forEach((ancestor, index) => {
     if (isPair(ancestor)) path.push(isScalar(ancestor.key) ? keyText(ancestor.key) : '?');

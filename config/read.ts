@@ -1,16 +1,16 @@
 /** Reads the config file and its includes: parses them and expands their references. It does not check them against the schema. */
 import { globSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { isMap, isScalar, visit } from 'yaml';
 import type { Expansion } from './expand.ts';
-import { expand } from './expand.ts';
+import { expandDocument, expandValues, nothing } from './expand.ts';
 import { packageFolder } from '../core/version.ts';
 import { fieldsOf, listOf } from '../core/wire/fields.ts';
-import { readQuickYaml } from './quick-yaml.ts';
+import { readQuickYaml } from './yaml/quick.ts';
 import type { Findings } from './problems.ts';
 import type { Source } from './source.ts';
 import { parseSource } from './source.ts';
-import { brokenAliases, inWords } from './yaml-faults.ts';
+import { yaml } from './yaml/parser.ts';
+import { brokenAliases, inWords } from './yaml/faults.ts';
 
 /** One file as it was read, and the files that it includes. */
 export interface Reading {
@@ -41,7 +41,6 @@ const largest = 16 * mebibyte;
 const largestYaml = 4 * mebibyte;
 const largeYaml = mebibyte;
 const aliasesAtMost = 20;
-const nothing: Expansion = { written: new Map(), missing: [], files: [] };
 
 /**
  * Reads a config file and its includes. Faults are reported to `context.findings`; nothing is thrown.
@@ -117,11 +116,18 @@ function toValue(source: Source, context: ReadContext): Parsed {
   }
   if (size > largeYaml) context.findings.warn({ source, path: [] }, 'is large for YAML: each reload delays all requests', `JSON is read in a sixth of the time, ${isNot}`);
   const quick = readQuickYaml(text);
-  return quick === null ? fromYaml(source, context) : { value: withoutAbsent(quick), expansion: nothing, isComplete: true };
+  return quick === null ? fromYaml(source, context) : fromQuick(quick, source, context);
+}
+
+function fromQuick(value: Record<string, unknown>, source: Source, { env, findings, files }: ReadContext): Parsed {
+  const expansion = expandValues(value, { source, env, findings });
+  files.push(...expansion.files);
+  return { value: withoutAbsent(value), expansion, isComplete: true };
 }
 
 function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed {
   const { document } = source;
+  const { isMap, isScalar } = yaml();
   const faults = [...document.errors, ...document.warnings];
   let line = 0;
   for (const fault of faults) {
@@ -143,7 +149,7 @@ function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed
     return unread();
   }
   refusePrototypes(source, findings);
-  const expansion = expand(source, env, findings);
+  const expansion = expandDocument({ source, env, findings });
   files.push(...expansion.files);
   try {
     return { value: withoutAbsent(document.toJS({ maxAliasCount: aliasesAtMost }) as Record<string, unknown>), expansion, isComplete: true };
@@ -168,6 +174,7 @@ const withoutAbsent = (value: Record<string, unknown>): Record<string, unknown> 
 /** Reports and removes `__proto__` keys: copied into an object, such a key would set its prototype. */
 function refusePrototypes(source: Source, findings: Findings): void {
   if (!source.mayHold('__proto__')) return;
+  const { isScalar, visit } = yaml();
   visit(source.document, {
     Pair(_, { key }) {
       if (!isScalar(key) || key.value !== '__proto__') return undefined;

@@ -1,9 +1,9 @@
 /** One file of YAML or JSON: its text, its values, and the position of each value. */
-import type { Document, Node, Pair, YAMLMap } from 'yaml';
-import { LineCounter, isAlias, isMap, isNode, isScalar, isSeq, parseDocument, visit } from 'yaml';
+import type { Document, LineCounter, Node, Pair, YAMLMap } from 'yaml';
 import type { Json, Range, Ranges } from './json.ts';
 import { createFinder, readJson } from './json.ts';
 import { maskPart, mostAbove } from './masks.ts';
+import { yaml } from './yaml/parser.ts';
 
 /** The way from the root to a value: keys of maps and positions in lists, for example `['models', 0, 'id']`. */
 export type Path = readonly (string | number)[];
@@ -95,7 +95,7 @@ function linesAbove(text: string, start: number): string[] {
 }
 
 function linesOf(text: string): LineCounter {
-  const lines = new LineCounter();
+  const lines = new (yaml().LineCounter)();
   lines.addNewLine(0);
   for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', end + 1)) lines.addNewLine(end + 1);
   return lines;
@@ -104,7 +104,7 @@ function linesOf(text: string): LineCounter {
 function parseText(text: string): Document {
   const document = parsedWithin(text, hideBraces(text));
   if (text.includes('${')) {
-    visit(document, {
+    yaml().visit(document, {
       Scalar(_, node) {
         if (typeof node.value === 'string') node.value = showBraces(node.value);
       },
@@ -114,7 +114,7 @@ function parseText(text: string): Document {
 }
 
 // safety: the parser's own warnings go to stderr, and quote the file without a mask
-const parse = (text: string): Document => parseDocument(text, { merge: true, uniqueKeys: true, prettyErrors: false, logLevel: 'error' });
+const parse = (text: string): Document => yaml().parseDocument(text, { merge: true, uniqueKeys: true, prettyErrors: false, logLevel: 'error' });
 
 /** A reference without its closing brace, `{ api_key: "${NAME" }`, may have taken one of YAML's own. Then quotes bound it, so that the fault is found where it is. */
 function parsedWithin(text: string, hidden: string): Document {
@@ -129,8 +129,8 @@ function parsedWithin(text: string, hidden: string): Document {
  * Replaces the braces of `${NAME}` by two private characters before the text is parsed, because in a flow map YAML would take
  * the braces for its own. One character replaces one character, so positions stay true.
  */
-const hideBraces = (text: string, reference = /\$\{([^{}\n]*)\}/g): string => text.replaceAll(reference, '$$\uE000$1\uE001');
-const showBraces = (text: string): string => text.replaceAll(/\$\uE000([^\uE001]*)\uE001/g, '$${$1}');
+export const hideBraces = (text: string, reference = /\$\{([^{}\n]*)\}/g): string => text.replaceAll(reference, '$$\uE000$1\uE001');
+export const showBraces = (text: string): string => text.replaceAll(/\$\uE000([^\uE001]*)\uE001/g, '$${$1}');
 
 /** The position of the value at a path, or of its key. Where the text does not have it (a default), the position of its nearest ancestor. */
 export function locate(source: Source, path: Path, at: 'key' | 'value'): Position {
@@ -142,11 +142,17 @@ export function locate(source: Source, path: Path, at: 'key' | 'value'): Positio
   return source.position([0, 0]);
 }
 
+/** The line of the value at a path: `gateway.config.yaml:12`. */
+export function lineOf(source: Source, path: Path): string {
+  const { file, line } = locate(source, path, 'value');
+  return `${file}:${line}`;
+}
+
 /** The scalar at a path as the text writes it, with aliases followed; null where there is none. */
 export function literalAt(source: Source, path: Path): string | null {
   if (source.json.value === null) {
     const node = nodeAt(source.document, path);
-    return isScalar(node) ? (node.source ?? null) : null;
+    return yaml().isScalar(node) ? (node.source ?? null) : null;
   }
   const { value } = source.find(path);
   return value === null ? null : source.text.slice(...value);
@@ -164,6 +170,7 @@ export const nodeAt = (document: Document, path: Path): Node | null => follow(do
 
 /** The key node and the value node at a path, as the text has them: a last alias is not followed. */
 function nodesAt(document: Document, path: Path): { key: Node | null; value: Node | null } {
+  const { isMap, isNode, isSeq } = yaml();
   let key: Node | null = null;
   let value: Node | null = document.contents;
   for (const step of path) {
@@ -181,6 +188,7 @@ function nodesAt(document: Document, path: Path): { key: Node | null; value: Nod
 export const mergeKey = '<<';
 
 function pairIn(document: Document, map: YAMLMap, name: string): Pair | undefined {
+  const { isMap, isNode, isSeq } = yaml();
   const own = map.items.find(({ key }) => keyText(key) === name);
   if (own !== undefined || name === mergeKey) return own;
   const merged = map.items.filter(({ key }) => keyText(key) === mergeKey).flatMap(({ value }) => (isSeq(value) ? value.items : [value]));
@@ -192,11 +200,11 @@ function pairIn(document: Document, map: YAMLMap, name: string): Pair | undefine
   return undefined;
 }
 
-const follow = (document: Document, node: Node | null): Node | null => (isAlias(node) ? (node.resolve(document) ?? null) : node);
+const follow = (document: Document, node: Node | null): Node | null => (yaml().isAlias(node) ? (node.resolve(document) ?? null) : node);
 
 /** The name that a key node has in the resulting object. */
 export function keyText(key: unknown): string {
-  const name = isScalar(key) ? key.value : key;
+  const name = yaml().isScalar(key) ? key.value : key;
   // the reader gives a symbol for a merge key
   return typeof name === 'symbol' ? (name.description ?? '') : String(name);
 }

@@ -1,6 +1,5 @@
 /** The files of a config as the operator wrote them, for people who may not see the secrets in them. */
 import { readFile, stat } from 'node:fs/promises';
-import { isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
 import type { Document, Node } from 'yaml';
 import { saysSecret } from '../core/secret.ts';
 import { tellWritten } from '../core/host/reloads/written.ts';
@@ -10,6 +9,7 @@ import type { Loaded } from './load.ts';
 import { isSecretName, maskPart, mostAbove } from './masks.ts';
 import type { Problem } from './problems.ts';
 import { keyText } from './source.ts';
+import { yaml } from './yaml/parser.ts';
 
 /** Returns what was loaded; from now on the dashboard shows what was found in it, and where it is written. */
 export function told(loaded: Loaded): Loaded {
@@ -46,7 +46,7 @@ const shortest = 6;
 
 /** A text of YAML or JSON without what is, or may be, a secret; each line stays at its place. @param secrets texts that are known to be secret */
 export function maskedText(text: string, secrets: readonly string[]): WrittenText {
-  const document = parseDocument(text, { logLevel: 'silent', uniqueKeys: false });
+  const document = yaml().parseDocument(text, { logLevel: 'silent', uniqueKeys: false });
   // safety: where the text cannot be parsed, nobody knows which of its words are values of which setting
   if (document.errors.length > 0) return { why: 'It is not valid YAML now, so nobody can tell which of its texts are secrets. It is shown again when it is valid.' };
   let masked = withoutRanges(text, secretRanges(document));
@@ -59,6 +59,7 @@ export function maskedText(text: string, secrets: readonly string[]): WrittenTex
 
 /** Where the values of secret settings are, by their names and by those around them. */
 function secretRanges(document: Document): Range[] {
+  const { isAlias, isMap, isScalar, isSeq } = yaml();
   const ranges: Range[] = [];
   const mask = (node: unknown): void => {
     const { range } = node as Node;
@@ -87,6 +88,7 @@ function secretRanges(document: Document): Range[] {
 type Secrecy = 'values' | 'names too' | null;
 
 function secrecyOf(name: string, value: unknown): Secrecy {
+  const { isMap, isSeq } = yaml();
   // `keys` is a list of maps, each with its own secrets; a list of texts under that name holds keys
   if (name === 'keys' && isSeq(value) && value.items.every(isMap)) return null;
   return isSecretName(name) ? 'names too' : saysSecret(name) ? 'values' : null;

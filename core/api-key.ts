@@ -74,8 +74,8 @@ export interface KeyEntry {
   readonly expiresAt: number | null;
   /** Every key of the caller is refused. */
   readonly disabled: boolean;
-  /** Where the config has the entry: `gateway.config.yaml:12`. Null: it is not from the config. */
-  readonly writtenAt: string | null;
+  /** Gives the place of the entry in the config: `gateway.config.yaml:12`. Null: it is not from the config. */
+  readonly writtenAt: (() => string) | null;
   /** Globs over root ids, aliases and policy names; null: every model. */
   readonly models: readonly string[] | null;
   /** Metadata that is added to each request with this key. */

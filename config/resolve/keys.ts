@@ -8,7 +8,7 @@ import { sha256 } from '../fingerprint.ts';
 import type { Entries, Entry } from '../merge.ts';
 import { keyOf, placeOf } from '../merge.ts';
 import type { Findings, Place } from '../problems.ts';
-import { locate } from '../source.ts';
+import { lineOf } from '../source.ts';
 import type { Path } from '../source.ts';
 import { resolveAmounts } from './limits.ts';
 
@@ -38,9 +38,8 @@ export function resolveKeys(entries: Entries<KeyBlock>, askable: () => Askable, 
     models?.forEach((glob, index) => {
       if (!fitsSome(glob, askable())) findings.warn(placeOf(entry, 'models', index), `"${glob}" matches no model`);
     });
-    const { file, line } = locate(entry.reading.source, entry.path, 'value');
     const amounts = limits === undefined ? null : resolveAmounts(limits, (...inside) => placeOf(entry, 'limits', ...inside), findings);
-    return [{ name, hashes, expiresAt: ofEntry, disabled, writtenAt: `${file}:${line}`, models: models ?? null, metadata, logBodies, cache, reasoningFields, limits: amounts }];
+    return [{ name, hashes, expiresAt: ofEntry, disabled, writtenAt: () => lineOf(entry.reading.source, entry.path), models: models ?? null, metadata, logBodies, cache, reasoningFields, limits: amounts }];
   });
 }
 

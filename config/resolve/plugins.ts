@@ -5,10 +5,9 @@ import type { PluginEntry } from '../../core/config.ts';
 import { isPath } from '../../core/host/loader.ts';
 import type { AnyPlugin, LoadedPlugin } from '../../core/host/plugin.ts';
 import { isFields, listOf } from '../../core/wire/fields.ts';
-import { writtenAs } from '../expand.ts';
 import type { Findings, Place } from '../problems.ts';
 import type { Reading } from '../read.ts';
-import { locate } from '../source.ts';
+import { lineOf } from '../source.ts';
 import type { Path } from '../source.ts';
 import { validateOptions } from '../validate/validate.ts';
 
@@ -66,7 +65,7 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
     try {
       const plugin = await loader.loadPlugin(use, folder);
       const other = places.get(plugin.name);
-      if (other !== undefined) findings.error(place, `the plugin "${plugin.name}" is listed twice`, `the other one is at ${placeWords(other)}`);
+      if (other !== undefined) findings.error(place, `the plugin "${plugin.name}" is listed twice`, `the other one is at ${lineOf(other.source, other.path)}`);
       places.set(plugin.name, place);
       named.push({ use, plugin });
       reportSpokenTwice(plugin, place, { speakers, findings });
@@ -91,11 +90,6 @@ function reportSpokenTwice({ name, dialects = [] }: AnyPlugin, place: Place, { s
   }
 }
 
-function placeWords({ source, path }: Place): string {
-  const { file, line } = locate(source, path, 'value');
-  return `${file}:${line}`;
-}
-
 function wantedPlugins({ source, value }: Reading, shipped: readonly string[]): WantedPlugin[] {
   const list = value['plugins'];
   if (list === undefined) return shipped.map((use) => ({ use, options: {}, path: ['plugins'], place: { source, path: [] } }));
@@ -112,5 +106,5 @@ function wantedPlugins({ source, value }: Reading, shipped: readonly string[]): 
 function asWritten(value: unknown, path: Path, reading: Reading): unknown {
   if (Array.isArray(value)) return value.map((item, index) => asWritten(item, [...path, index], reading));
   if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, asWritten(item, [...path, key], reading)]));
-  return writtenAs(reading.source, reading.expansion, path) ?? value;
+  return reading.expansion.writtenAt(path) ?? value;
 }

@@ -7,7 +7,6 @@ import type { Dialect } from '../../core/wire/dialect.ts';
 import type { AnyPlugin } from '../../core/host/plugin.ts';
 import { Secret } from '../../core/secret.ts';
 import type { ProviderBlock } from '../../schemas/providers.ts';
-import { writtenAs } from '../expand.ts';
 import type { Entries, Entry } from '../merge.ts';
 import { keyOf, placeOf } from '../merge.ts';
 import type { Findings } from '../problems.ts';
@@ -184,7 +183,7 @@ function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, f
   if (provider.apiKey === null || !isFar) return;
   const places: Path[] = Array.isArray(key) ? key.map((_, index) => ['api_key', index]) : [['api_key']];
   for (const path of places) {
-    if (writtenAs(entry.reading.source, entry.reading.expansion, [...entry.path, ...path]) === null) findings.warn(placeOf(entry, ...path), 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
+    if (entry.reading.expansion.writtenAt([...entry.path, ...path]) === null) findings.warn(placeOf(entry, ...path), 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
   }
 }
 

@@ -9,7 +9,6 @@ import type { ServerBlock } from '../../schemas/server.ts';
 import { shortestKey } from '../../core/api-key.ts';
 import { defaultsOfHeap } from '../../core/http/in-flight.ts';
 import { isAddressBlock, isLoopback } from '../../core/wire/address.ts';
-import { writtenAs } from '../expand.ts';
 import type { Findings, Place } from '../problems.ts';
 import type { Reading } from '../read.ts';
 import type { Path } from '../source.ts';
@@ -56,7 +55,7 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound, home
   if (adminKey !== undefined && adminKey.length < shortestKey) {
     findings.error(place('admin_key'), `is shorter than ${shortestKey} characters, so it can be guessed`, `write ${shortestKey} random characters or more, as \`openssl rand -base64 24\` makes them`);
   }
-  if (adminKey !== undefined && writtenAs(main.source, main.expansion, ['server', 'admin_key']) === null) {
+  if (adminKey !== undefined && main.expansion.writtenAt(['server', 'admin_key']) === null) {
     findings.warn(place('admin_key'), 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
   }
   return {

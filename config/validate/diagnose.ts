@@ -2,7 +2,6 @@
 import type { ErrorObject } from 'ajv';
 import { withoutConsequences } from './consequences.ts';
 import type { Expansion } from '../expand.ts';
-import { writtenAs } from '../expand.ts';
 import { didYouMean } from '../problems.ts';
 import type { Path, Source } from '../source.ts';
 import { isSecretPath } from '../masks.ts';
@@ -115,7 +114,7 @@ function wantedText(error: ErrorObject): string | null {
 /** The value as the file writes it, numbers with all their digits. A secret, and a value from the environment or another file, is not quoted. */
 function quoted(error: ErrorObject, { source, expansion, pathOf }: Origin): string {
   const path = pathOf(error);
-  const written = writtenAs(source, expansion, path);
+  const written = expansion.writtenAt(path);
   if (written !== null) return `the value of ${written}`;
   if (isSecretPath(path)) return 'this value';
   return typeof error.data === 'string' ? JSON.stringify(error.data) : literal(error, source, path);
@@ -154,7 +153,7 @@ function typeHint(error: ErrorObject, { source, expansion, pathOf }: Origin, wan
   if (typeof data === 'string' && wanted.includes('object') && /^[\w-]+:\S/.test(data)) return 'write a space after the colon';
   const { required = [] } = schemaOf(error);
   if (typeof data === 'string' && wanted.includes('object') && required.length > 0) return `write { ${required.map((name) => `${name}: …`).join(', ')} }`;
-  if (writtenAs(source, expansion, path) !== null || isSecretPath(path)) return null;
+  if (expansion.writtenAt(path) !== null || isSecretPath(path)) return null;
   if (typeof data === 'number' || typeof data === 'boolean') return wanted.includes('string') ? `write "${withoutExponent(literal(error, source, path))}" in quotes` : null;
   if (typeof data !== 'string') return null;
   const wantsNumber = wanted.includes('integer') || wanted.includes('number');

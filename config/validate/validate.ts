@@ -3,7 +3,6 @@ import { noOptions } from '../../core/host/plugin.ts';
 import type { AnyPlugin } from '../../core/host/plugin.ts';
 import { schemaWith } from '../../schemas/gateway.ts';
 import { diagnose } from './diagnose.ts';
-import { writtenAs } from '../expand.ts';
 import type { Findings } from '../problems.ts';
 import type { Reading } from '../read.ts';
 import type { Path } from '../source.ts';
@@ -62,7 +61,7 @@ function check({ reading, base, value, validator }: Check, findings: Findings): 
   // a provider without its variable is off, and has no faults for that
   const isFine = (): boolean => accepts(value) || (accepts.errors ?? []).every((fault) => isMissing(pathOf(fault)));
   const isConverted = (fault: Fault): boolean =>
-    (fault.keyword === 'type' || fault.keyword === 'const') && writtenAs(source, expansion, pathOf(fault)) !== null && convert(value, pathOf(fault).slice(base.length), fault);
+    (fault.keyword === 'type' || fault.keyword === 'const') && expansion.writtenAt(pathOf(fault)) !== null && convert(value, pathOf(fault).slice(base.length), fault);
   if (isFine() || ((accepts.errors ?? []).filter(isConverted).length > 0 && isFine())) return;
   const validate = explains();
   validate(value);

@@ -47,7 +47,13 @@ function compile(schema: object): ValidateFunction {
     ajv = new Compiler({ ...meaning, code: { optimize: false }, allErrors: true, verbose: true });
     ajv.addVocabulary(editorKeywords);
   }
-  return ajv.compile(schema);
+  try {
+    return ajv.compile(schema);
+  } catch (fault) {
+    // Ajv keeps a schema that is not valid, and says less of it the next time
+    ajv.removeSchema(schema);
+    throw fault;
+  }
 }
 
 /** Throws an `Error` where the schema itself is not valid. */

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { expand } from '../../config/expand.ts';
+import { expandDocument } from '../../config/expand.ts';
 import { readJson } from '../../config/json.ts';
 import type { Loaded } from '../../config/load.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -41,7 +41,7 @@ async function told(text: string, env: Record<string, string> = {}): Promise<str
 function asYaml(text: string): unknown {
   const findings = createFindings();
   const source = parseSource('', '', text);
-  expand(source, {}, findings);
+  expandDocument({ source, env: {}, findings });
   const { errors, warnings } = source.document;
   return [...errors, ...warnings, ...findings.problems].length === 0 ? source.document.toJS() : null;
 }

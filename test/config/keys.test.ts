@@ -28,7 +28,7 @@ test('warns of a key that ends within seven days, unless another one takes its p
 test('has the same hash where a key only moves to another line', async () => {
   const keys = 'keys: [{ name: k, key: abc-0123456789abcdef }]\n';
   const [first, moved, ended] = await Promise.all([load(keys), load(`\n\n${keys}`), load(keys.replace(' }', ', expires: 2099-01-01 }'))]);
-  expect([first.config.keys[0]?.writtenAt, moved.config.keys[0]?.writtenAt].map((place) => place?.split(':').at(-1))).toEqual(['1', '3']);
+  expect([first.config.keys[0]?.writtenAt?.(), moved.config.keys[0]?.writtenAt?.()].map((place) => place?.split(':').at(-1))).toEqual(['1', '3']);
   expect(moved.config.hash).toBe(first.config.hash);
   expect(ended.config.hash).not.toBe(first.config.hash);
 });

@@ -2,20 +2,20 @@
 import { globSync, readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseDocument } from 'yaml';
-import { readQuickYaml } from '../../config/quick-yaml.ts';
+import { readQuickYaml } from '../../config/yaml/quick.ts';
+import { parseSource } from '../../config/source.ts';
 import { cpuMsOf } from '../_kit/cpu.ts';
 
-const files = globSync('config/catalogue/*.yaml').sort().map((file): [string, string] => [file, readFileSync(file, 'utf8')]);
+const files = globSync(['gateway.config.yaml', 'config/catalogue/*.yaml']).sort().map((file): [string, string] => [file, readFileSync(file, 'utf8')]);
 
 /** What the YAML parser gives; null: the text has a fault, or is no map. */
 function parsed(text: string): unknown {
-  const document = parseDocument(text, { uniqueKeys: true, prettyErrors: false, logLevel: 'error' });
+  const { document } = parseSource('', '', text);
   return document.errors.length + document.warnings.length > 0 ? null : document.toJS();
 }
 
 describe('usual YAML', () => {
-  test.each(files)('is every file of the catalogue: %s', (_, text) => {
+  test.each(files)('is every shipped file: %s', (_, text) => {
     expect(readQuickYaml(text)).toEqual(parsed(text));
   });
 
@@ -23,6 +23,7 @@ describe('usual YAML', () => {
     ['a: 1\nb:\n- x\n- y: 2\n  z: [a b, "c: d", { e: true }] # why\nc: f'],
     ['a:\n    b: 1\n    c:\n      - d: x\n\n  # a comment\n        e: null'],
     ['a: { b: [], c: {}, d: accounts/x/y-1.5 }'],
+    ['a: ${B}\nb: { c: ${D}, e: "x${F:-y}$$ $G ${", ${H}: "${file:/run/x}" }'],
     ['text: For hard problems, "code" and [agents] by `dimensions`: {not a map}'.replace(': {', ' {')],
   ])('has the values of the YAML parser: %j', (text) => {
     const value = readQuickYaml(text);
@@ -31,7 +32,7 @@ describe('usual YAML', () => {
   });
 
   test.each([
-    ['a: 1\na: 2'], ['__proto__: 1'], ['a: { __proto__: 1 }'], ['a: &x 1'], ['a: *x'], ['a: ${B}'], ['a: $$'], ['a: $B'], ['a: !!str 1'], ['null: 1'], ['? a\n: b'], ['a: [b'], ['- a'], ['a'], [''], ['a:\n\t- b'], ['  a:\n  \t'], ['    ---\n\n   b:  x\n'], ['a: b\r\nc: d'],
+    ['a: 1\na: 2'], ['__proto__: 1'], ['a: { __proto__: 1 }'], ['a: &x 1'], ['a: *x'], ['a: !!str 1'], ['null: 1'], ['? a\n: b'], ['a: [b'], ['- a'], ['a'], [''], ['a:\n\t- b'], ['  a:\n  \t'], ['    ---\n\n   b:  x\n'], ['a: b\r\nc: d'],
   ])('leaves to the YAML parser: %j', (text) => {
     expect(readQuickYaml(text)).toBeNull();
   });
@@ -45,8 +46,8 @@ describe('usual YAML', () => {
   });
 
   test('is never read as something else, however it is changed', () => {
-    const pieces = files.flatMap(([, text]) => text.split(/\n(?= {2}- id)/).slice(1, 4)).map((piece) => `models:\n${piece}\n`);
-    const edit = fc.record({ at: fc.nat(), cut: fc.nat(3), put: fc.oneof(fc.constantFrom('\n', '\n  ', ' ', '  ', ': ', ':', '- ', '-', '#', ' #', ',', '{', '}', '[', ']', '"', '\'', '&', '*', '!', '|', '>', '%', '@', '`', '?', '0', '1e3', 'null', 'true', '~', '.', '\t', '\r', '…', '\u00a0', '\u2028'), fc.string({ maxLength: 3 })) });
+    const pieces = [...files.flatMap(([, text]) => text.split(/\n(?= {2}- id)/).slice(1, 4)).map((piece) => `models:\n${piece}\n`), 'a: ${B}\nb: { c: ${D}, e: "x${F:-y}$$", g: "${file:/run/x}" }\n'];
+    const edit = fc.record({ at: fc.nat(), cut: fc.nat(3), put: fc.oneof(fc.constantFrom('${', '}', '$', '${A}', '\n', '\n  ', ' ', '  ', ': ', ':', '- ', '-', '#', ' #', ',', '{', '}', '[', ']', '"', '\'', '&', '*', '!', '|', '>', '%', '@', '`', '?', '0', '1e3', 'null', 'true', '~', '.', '\t', '\r', '…', '\u00a0', '\u2028'), fc.string({ maxLength: 3 })) });
     const changed = fc.tuple(fc.constantFrom(...pieces), fc.array(edit, { minLength: 1, maxLength: 3 })).map(([piece, edits]) => edits.reduce((text, { at, cut, put }) => `${text.slice(0, at % text.length)}${put}${text.slice((at % text.length) + cut)}`, piece));
     fc.assert(fc.property(changed, (text) => {
       const value = readQuickYaml(text);

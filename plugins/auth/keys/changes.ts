@@ -84,9 +84,9 @@ export class KeyChanges {
   }
 
   #there(name: string, known: Kept | undefined): Kept {
-    const written = this.#parts.keys.get(name)?.writtenAt ?? null;
+    const writtenAt = this.#parts.keys.get(name)?.writtenAt ?? null;
     if (known !== undefined) return known;
-    if (written !== null) throw new GatewayError('key_in_config', `The key "${name}" is written in ${written}, so it is changed there.`);
+    if (writtenAt !== null) throw new GatewayError('key_in_config', `The key "${name}" is written in ${writtenAt()}, so it is changed there.`);
     throw new GatewayError('key_not_found', `The store has no key with the name "${name.slice(0, 100)}".`);
   }
 

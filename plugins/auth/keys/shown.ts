@@ -55,7 +55,7 @@ interface Uses {
 function shownWritten(entry: KeyEntry, { use, lastUsed }: Uses): ShownKey {
   const { name, hashes, expiresAt, disabled, writtenAt, models, metadata, logBodies, cache, reasoningFields, limits } = entry;
   return {
-    id: name, name, source: 'yaml', writtenAt, isShadowed: false, prefix: hashes[0]?.prefix ?? null,
+    id: name, name, source: 'yaml', writtenAt: writtenAt?.() ?? null, isShadowed: false, prefix: hashes[0]?.prefix ?? null,
     keys: hashes.map((one) => ({ prefix: one.prefix, createdAt: null, expires: iso(one.expiresAt) })),
     createdAt: null, lastUsedAt: iso(usedAt(name, lastUsed)), use: use.get(name) ?? null,
     models, metadata, log_bodies: logBodies, cache, reasoning_fields: reasoningFields, limits: limitsOf(limits), expires: iso(expiresAt), disabled,

@@ -1,8 +1,8 @@
 /** What to do about a fault of YAML: the reader says what is wrong, and in its own terms. */
-import { isMap, isPair, isSeq, visit } from 'yaml';
 import type { Alias, Document, Node, YAMLError } from 'yaml';
-import type { Range } from './json.ts';
-import { keyText, mergeKey } from './source.ts';
+import type { Range } from '../json.ts';
+import { keyText, mergeKey } from '../source.ts';
+import { yaml } from './parser.ts';
 
 /** Pieces of the reader's messages, and what to write. */
 const fixes: readonly (readonly [piece: RegExp, fix: string])[] = [
@@ -34,6 +34,7 @@ interface BrokenAlias {
 
 /** The aliases that have no value, or one of the wrong kind: the reader says that there is one, and not where. */
 export function brokenAliases(document: Document): readonly BrokenAlias[] {
+  const { isMap, isSeq, visit } = yaml();
   const broken: BrokenAlias[] = [];
   const add = ({ range }: Node, message: string, fix: string): void => void (range && broken.push({ range: [range[0], range[1]], message: `not valid YAML: ${message}`, fix }));
   visit(document, {
@@ -48,6 +49,7 @@ export function brokenAliases(document: Document): readonly BrokenAlias[] {
 
 /** Whether a value stands after a merge key, by itself or in a list. */
 function isMerged(above: readonly unknown[]): boolean {
+  const { isPair, isSeq } = yaml();
   const holder = above.at(isSeq(above.at(-1)) ? -2 : -1);
   return isPair(holder) && keyText(holder.key) === mergeKey;
 }
