@@ -10,6 +10,7 @@ import type { Findings } from './problems.ts';
 import type { Source } from './source.ts';
 import { parseSource } from './source.ts';
 import { yaml } from './yaml/parser.ts';
+import { readShipped } from './yaml/shipped.ts';
 import { brokenAliases, inWords } from './yaml/faults.ts';
 
 /** One file as it was read, and the files that it includes. */
@@ -115,7 +116,7 @@ function toValue(source: Source, context: ReadContext): Parsed {
     return unread();
   }
   if (size > largeYaml) context.findings.warn({ source, path: [] }, 'is large for YAML: each reload delays all requests', `JSON is read in a sixth of the time, ${isNot}`);
-  const quick = readQuickYaml(text);
+  const quick = readShipped(text) ?? readQuickYaml(text);
   return quick === null ? fromYaml(source, context) : fromQuick(quick, source, context);
 }
 

@@ -3,6 +3,7 @@
  * - `gateway.schema.json` for editors and `docs/configuration.md` for people, from the root schema and all plugins under `plugins/`
  * - the validators of the root schema and of the options of plugins (`config/validate/compiled.js`)
  * - the config of containers, from the shipped one (containers.ts)
+ * - the values of the catalogue (`config/catalogue/values.jsonl`), from its YAML
  * - the schemas of what endpoints take and answer (`plugins/endpoints/openapi/types.json`), from the types that the endpoints name
  *
  * `npm run generate -- catalogue`: brings `config/catalogue/*.yaml` up to date (catalogue/build.ts); `--refresh` fetches pi-ai's figures first.
@@ -22,6 +23,9 @@ import { createPluginLoader } from '../core/host/loader.ts';
 import { noOptions } from '../core/host/plugin.ts';
 import type { AnyPlugin } from '../core/host/plugin.ts';
 import type { Route } from '../core/http/routes.ts';
+import { valuesFile } from '../config/yaml/shipped.ts';
+import { catalogueFiles } from './catalogue/build.ts';
+import { valuesText } from './catalogue/values.ts';
 import { compose } from './compose.ts';
 import type { Documented } from './compose.ts';
 import { containersText } from './containers.ts';
@@ -145,6 +149,8 @@ async function writeAll(): Promise<void> {
   console.log('deploy/chart/config/gateway.config.yaml');
   writeFileSync(typesFile, await typesText());
   console.log('plugins/endpoints/openapi/types.json');
+  writeFileSync(valuesFile, valuesText(catalogueFiles().values()));
+  console.log('config/catalogue/values.jsonl');
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,7 +1,10 @@
 /** The generator of the catalogue: what it writes into the files, and what of them it leaves alone. */
+import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { valuesFile } from '../../config/yaml/shipped.ts';
 import { catalogueFiles, fillIn, modelsOf } from '../../schemas/catalogue/build.ts';
+import { valuesText } from '../../schemas/catalogue/values.ts';
 import { overrides } from '../../schemas/catalogue/sources.ts';
 
 const files = catalogueFiles();
@@ -12,6 +15,10 @@ const head = '# by hand\nmodels:\n';
 const filled = (...lines: readonly string[]): string => fillIn(`${head}${lines.join('\n')}\n`).slice(head.length).trimEnd();
 
 describe('the generator', () => {
+  test('has written the values of each file, after `npm run generate`', () => {
+    expect(readFileSync(valuesFile, 'utf8')).toBe(valuesText(files.values()));
+  });
+
   test.each([...files].map(([file, text]) => [basename(file), text]))('changes nothing in %s', (_, text) => {
     expect(fillIn(text)).toBe(text);
   });
