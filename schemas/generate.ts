@@ -6,7 +6,7 @@
  * - the values of the catalogue (`config/catalogue/values.jsonl`), from its YAML
  * - the schemas of what endpoints take and answer (`plugins/endpoints/openapi/types.json`), from the types that the endpoints name
  *
- * `npm run generate -- catalogue`: brings `config/catalogue/*.yaml` up to date (catalogue/build.ts); `--refresh` fetches pi-ai's figures first.
+ * `npm run generate -- catalogue`: brings `config/catalogue/*.yaml` and their values up to date (catalogue/build.ts); `--refresh` fetches pi-ai's figures first.
  */
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,9 +23,9 @@ import { createPluginLoader } from '../core/host/loader.ts';
 import { noOptions } from '../core/host/plugin.ts';
 import type { AnyPlugin } from '../core/host/plugin.ts';
 import type { Route } from '../core/http/routes.ts';
-import { valuesFile } from '../config/yaml/shipped.ts';
+import { readQuickYaml } from '../config/yaml/quick.ts';
+import { hashOfText, valuesFile } from '../config/yaml/shipped.ts';
 import { catalogueFiles } from './catalogue/build.ts';
-import { valuesText } from './catalogue/values.ts';
 import { compose } from './compose.ts';
 import type { Documented } from './compose.ts';
 import { containersText } from './containers.ts';
@@ -149,13 +149,22 @@ async function writeAll(): Promise<void> {
   console.log('deploy/chart/config/gateway.config.yaml');
   writeFileSync(typesFile, await typesText());
   console.log('plugins/endpoints/openapi/types.json');
-  writeFileSync(valuesFile, valuesText(catalogueFiles().values()));
+  writeValues();
+}
+
+/** The text of `values.jsonl`: a line for each file of the catalogue, with its hash and its values. */
+export const valuesText = (): string => Array.from(catalogueFiles().values(), (text) => `${hashOfText(text)} ${JSON.stringify(readQuickYaml(text))}\n`).join('');
+
+function writeValues(): void {
+  writeFileSync(valuesFile, valuesText());
   console.log('config/catalogue/values.jsonl');
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [what, ...flags] = process.argv.slice(2);
   if (what === 'catalogue' && flags[0] === '--check') (await import('./catalogue/check.ts')).check(flags.slice(1));
-  else if (what === 'catalogue') await (await import('./catalogue/build.ts')).run(flags);
-  else await writeAll();
+  else if (what === 'catalogue') {
+    await (await import('./catalogue/build.ts')).run(flags);
+    writeValues();
+  } else await writeAll();
 }

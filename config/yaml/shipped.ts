@@ -7,7 +7,7 @@ import { sha256 } from '../fingerprint.ts';
 /** The address of the values: a line for each file, its hash and its JSON. */
 export const valuesFile = join(packageFolder, 'config/catalogue/values.jsonl');
 
-export const hashOf = (text: string): string => sha256(text).slice(0, 16);
+export const hashOfText = (text: string): string => sha256(text).slice(0, 16);
 
 let known: ReadonlyMap<string, string> | null = null;
 
@@ -20,6 +20,6 @@ function readKnown(): ReadonlyMap<string, string> {
 /** The values of a text, new at each call. Null: the text is no file of the shipped catalogue, or somebody has changed it. */
 export function readShipped(text: string): Record<string, unknown> | null {
   known ??= readKnown();
-  const json = known.get(hashOf(text));
+  const json = known.get(hashOfText(text));
   return json === undefined ? null : (JSON.parse(json) as Record<string, unknown>);
 }

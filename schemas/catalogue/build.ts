@@ -6,10 +6,8 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Document, isMap, isSeq, type Pair, parseDocument, type Scalar, type YAMLMap } from 'yaml';
-import { valuesFile } from '../../config/yaml/shipped.ts';
 import { flow } from './flow.ts';
 import { type Figures, figuresOf, overrides, type Prices, saidOf } from './sources.ts';
-import { valuesText } from './values.ts';
 
 /** The folder of the catalogue. */
 const catalogueFolder = new URL('../../config/catalogue/', import.meta.url);
@@ -177,6 +175,5 @@ export async function run(flags: readonly string[]): Promise<void> {
     if (filled !== text) writeFileSync(file, filled);
     return filled !== text;
   });
-  writeFileSync(valuesFile, valuesText(catalogueFiles().values()));
   console.log(changed.length === 0 ? 'the catalogue is up to date' : changed.map(([file]) => `${file} changed`).join('\n'));
 }
