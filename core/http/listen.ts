@@ -10,6 +10,7 @@ import type { ServerLimits } from '../limits.ts';
 import type { Answer } from '../pipeline/answer.ts';
 import { bindPort, contextOf, endBelowTls, serveGiven } from './bind.ts';
 import type { GivenPort, Place } from './bind.ts';
+import { end, readBeforeClose } from './outflow.ts';
 import { Line } from './pipelining.ts';
 import { Slots } from './slots.ts';
 import type { Service } from './server.ts';
@@ -126,7 +127,10 @@ export const fdOf = (server: PlainServer): number => (server as unknown as Recor
 /** Requests name the socket of TLS, and not the one below it. */
 function socketsOf(server: Server, isTls: boolean): Slots<Socket> {
   const sockets = new Slots<Socket>();
-  server.on(isTls ? 'secureConnection' : 'connection', (socket: Socket) => void socket.once('close', sockets.add(socket)));
+  server.on(isTls ? 'secureConnection' : 'connection', (socket: Socket) => {
+    socket.once('close', sockets.add(socket));
+    readBeforeClose(socket, () => lastReplyOn(socket)?.req);
+  });
   return sockets;
 }
 
@@ -157,8 +161,8 @@ const closing = new WeakSet<Socket>();
  * safety: Node gives the socket to its reply although the reply before it waits, and would end the process once both are written.
  */
 function isBehindTheEnd(response: ServerResponse, before: ServerResponse): boolean {
-  if (before.writableFinished) return false;
   const { socket } = response.req;
+  if (before.writableFinished) return !socket.writable;
   if (response.socket !== null) closing.add(socket);
   return closing.has(socket);
 }
@@ -209,13 +213,6 @@ function textOf({ status = 400, headers, body }: Answer<string>): string {
 const asksWithoutTls = textOf({ status: 400, headers: { 'content-type': 'application/json' }, body: JSON.stringify(new GatewayError('bad_request', 'This port speaks HTTPS: write https:// in place of http://.').body()) });
 
 const closeAfter = (reply: ServerResponse, socket: Socket): void => void reply.once('close', () => end(socket));
-
-function end(socket: Socket, last = ''): void {
-  socket.end(last);
-  // safety: the kernel resets a connection that is closed with unread bytes, and the client then never sees the answer
-  socket.on('data', () => {});
-  setTimeout(() => socket.destroy(), 1000);
-}
 
 /** What is wrong with the number of a request's `Host` headers; null: nothing. safety: of two hosts, a proxy before the gateway may have gone by the other one. */
 function faultOfHost({ headers, rawHeaders, httpVersion }: IncomingMessage): string | null {

@@ -1,6 +1,7 @@
 /** An answer on its way to the client: completions into Node's response, those of plain endpoints through h3. */
 import { STATUS_CODES } from 'node:http';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { ReadableStreamDefaultController } from 'node:stream/web';
 import { HTTPResponse } from 'h3';
 import type { Exchange } from '../pipeline/exchange.ts';
@@ -56,6 +57,45 @@ export function dropStalledReader(response: ServerResponse): void {
     before = written;
   }, lingerMs).unref();
   response.once('close', () => clearInterval(look));
+}
+
+/** Writes what is the last of a connection, whose requests are not read any more, and closes it. */
+export function end(socket: Socket, last = ''): void {
+  socket.end(last);
+  // safety: the kernel resets a connection that is closed with unread bytes, and the client then never sees the answer
+  socket.on('data', () => {});
+  setTimeout(() => socket.destroy(), 1000);
+}
+
+/** How often the rest of a request is looked after. A client that has sent nothing since the look before has its answer, or will never read it. */
+const lookMs = 2000;
+const mostLooks = 15;
+/** Bytes. */
+const mostOfRest = 134_217_728;
+
+/**
+ * Where a reply closes the connection and its request has not come to its end, the rest of the request is read and dropped before:
+ * for half a minute at most, and not beyond the look that finds 128 MiB of it. `last` gives the last request of the connection.
+ * safety: the kernel resets a connection that is closed with unread bytes, and a client that sends all before it reads, as urllib of
+ * Python does, then never sees the answer.
+ */
+export function readBeforeClose(socket: Socket, last: () => IncomingMessage | undefined): void {
+  const close = socket.destroySoon.bind(socket);
+  // Node calls this behind the reply
+  socket.destroySoon = () => {
+    const request = last();
+    if (request === undefined || request.complete || socket.destroyed) return close();
+    socket.end();
+    request.once('end', close).resume();
+    let before = socket.bytesRead;
+    const most = before + mostOfRest;
+    let looks = 0;
+    const look = setInterval(() => {
+      if (socket.bytesRead === before || socket.bytesRead > most || ++looks === mostLooks) socket.destroy();
+      before = socket.bytesRead;
+    }, lookMs).unref();
+    socket.once('close', () => clearInterval(look));
+  };
 }
 
 /**
