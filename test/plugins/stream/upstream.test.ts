@@ -80,15 +80,15 @@ describe('the answer', () => {
     ['br', brotliCompressSync(text)],
     ['deflate', deflateSync(text)],
     ['zstd', zstdCompressSync(text)],
-    ['identity', Buffer.from(text)],
-    ['deflate, Br , identity', brotliCompressSync(deflateSync(text))],
+    ...['identity', 'none', 'UTF-8'].map((coding): [string, Buffer] => [coding, Buffer.from(text)]),
+    ['deflate, Br , none, identity', brotliCompressSync(deflateSync(text))],
   ])('in %s is unpacked', async (encoding, body) => {
     const up = await provider(compressed(encoding, body));
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect(await contentOf(await chat({}))).toBe('unpacked');
   });
 
-  it.each([['gzip', gzipSync], ['zstd', zstdCompressSync]])('as a stream in %s is unpacked', async (encoding, pack) => {
+  it.each([['gzip', gzipSync], ['zstd', zstdCompressSync], ['none', Buffer.from]])('as a stream in %s is unpacked', async (encoding, pack) => {
     const up = await provider(compressed(encoding, pack(said('a', 'b').join('')), 'text/event-stream'));
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: 'ab', done: true });
