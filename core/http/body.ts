@@ -1,4 +1,4 @@
-/** Reads a request body, and stops as soon as it is too large. */
+/** Bodies: what collects their bytes, and the reader of a request's body, which stops as soon as that is too large. */
 import type { Readable } from 'node:stream';
 import { GatewayError } from '../errors.ts';
 
@@ -8,6 +8,60 @@ const tooLarge = (limit: number): GatewayError =>
   new GatewayError('request_too_large', `The request body is larger than ${mebibytes(limit)}.`, { headers: { connection: 'close' } });
 
 const brokenOff = (cause?: unknown): GatewayError => new GatewayError('client_closed', 'The client closed the connection before its request was complete.', { cause });
+
+/** A part with fewer bytes is copied. */
+const smallPart = 4096;
+const blockBytes = 65_536;
+
+/**
+ * The bytes of a body while they come.
+ * safety: a body may come in parts of one byte, and each part takes 350 bytes, or all that was read of the connection with it. A body of
+ * 30 MB in such parts would take 10 GB.
+ */
+export class Gathered {
+  size = 0;
+  readonly #parts: Buffer[] = [];
+  /** What the next small parts are copied into. */
+  #room: Buffer = Buffer.alloc(0);
+  #used = 0;
+
+  add(part: Buffer): void {
+    this.size += part.length;
+    // cost: most bodies come in one part
+    if (part.length >= smallPart || this.size === part.length) {
+      this.#closeBlock();
+      this.#parts.push(part);
+      return;
+    }
+    if (this.#used + part.length > this.#room.length) {
+      this.#closeBlock();
+      this.#room = Buffer.allocUnsafeSlow(blockBytes);
+    }
+    this.#used += part.copy(this.#room, this.#used);
+  }
+
+  /** All bytes so far. */
+  whole(): Buffer {
+    this.#closeBlock();
+    const [first] = this.#parts;
+    return first !== undefined && this.#parts.length === 1 ? first : Buffer.concat(this.#parts, this.size);
+  }
+
+  /** Lets go of all of it. */
+  clear(): void {
+    this.#parts.length = 0;
+    this.#room = Buffer.alloc(0);
+    this.#used = 0;
+    this.size = 0;
+  }
+
+  #closeBlock(): void {
+    if (this.#used === 0) return;
+    this.#parts.push(this.#room.subarray(0, this.#used));
+    this.#room = this.#room.subarray(this.#used);
+    this.#used = 0;
+  }
+}
 
 export interface BodyBounds {
   /** Bytes. */
@@ -26,7 +80,7 @@ export async function readBody(source: Readable, { limit, announced, hold }: Bod
     hold?.(length);
   }
   return await new Promise((resolve, reject) => {
-    const parts: Buffer[] = [];
+    const parts = new Gathered();
     let size = 0;
     let isRefused = false;
     const stop = (error: unknown): void => {
@@ -39,11 +93,11 @@ export async function readBody(source: Readable, { limit, announced, hold }: Bod
       if (size > limit) return stop(tooLarge(limit));
       try {
         if (announced === undefined) hold?.(part.length);
-        parts.push(part);
+        parts.add(part);
       } catch (error) {
         // the reply keeps the connection, so the rest is read and let go: the next request comes behind it
         isRefused = true;
-        parts.length = 0;
+        parts.clear();
         reject(error);
       }
     };
@@ -54,7 +108,7 @@ export async function readBody(source: Readable, { limit, announced, hold }: Bod
     source.once('end', () => {
       // an idle connection keeps its last request, and must not keep the texts of it
       source.off('close', onClose).off('data', onData).off('error', onError).on('error', ignored);
-      if (!isRefused) resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, size));
+      if (!isRefused) resolve(parts.whole());
     });
     source.once('error', onError);
     source.once('close', onClose);

@@ -1,6 +1,7 @@
 /** Turns the HTTP answer of a provider into chunks: a stream of events, one JSON body, or an error. Each form has a limit of bytes. */
 import type { Chunk } from '../../../core/chat.ts';
 import { within } from '../../../core/cancellation.ts';
+import { Gathered } from '../../../core/http/body.ts';
 import type { ServerLimits } from '../../../core/limits.ts';
 import type { Dialect, Target, WireEvent, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -36,50 +37,30 @@ const errorBytes = 65_536;
 
 /** The first 64 KiB of an error body, or less if it is shorter or breaks off. */
 async function readError(answer: HttpAnswer): Promise<string> {
-  const parts: Buffer[] = [];
+  const body = new Gathered();
   try {
-    await readParts(bytesOf(answer), parts);
+    await readInto(body, bytesOf(answer));
   } catch {
     // the body broke off or cannot be unpacked; the status and what came before say what is wrong
   }
-  return new TextDecoder().decode(Buffer.concat(parts).subarray(0, errorBytes), { stream: true });
+  return new TextDecoder().decode(body.whole().subarray(0, errorBytes), { stream: true });
 }
 
-async function readParts(bytes: Bytes, parts: Buffer[]): Promise<void> {
-  for (let size = 0; size <= errorBytes; ) {
+async function readInto(body: Gathered, bytes: Bytes): Promise<void> {
+  while (body.size <= errorBytes) {
     await bytes.ready();
     const part = bytes.take();
     if (part === null) return;
-    parts.push(part);
-    size += part.length;
+    body.add(part);
   }
 }
 
 const tooLarge = (limit: number): GatewayError => new GatewayError('upstream_response_too_large', `The provider's answer is larger than ${limit} bytes.`);
 
-/** Collects the bytes of a body, up to a limit. */
-class Body {
-  size = 0;
-  readonly #parts: Buffer[] = [];
-  readonly #limit: number;
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  add(part: Buffer): void {
-    this.size += part.length;
-    if (this.size > this.#limit) throw tooLarge(this.#limit);
-    this.#parts.push(part);
-  }
-
-  text(): string {
-    const [first] = this.#parts;
-    const whole = this.#parts.length === 1 && first !== undefined ? first : Buffer.concat(this.#parts, this.size);
-    const text = whole.toString('utf8');
-    // wire: a reader of JSON may pass over a byte order mark (RFC 8259 §8.1), which servers on .NET write; JSON.parse does not
-    return text.startsWith('\uFEFF') ? text.slice(1) : text;
-  }
+/** wire: a reader of JSON may pass over a byte order mark (RFC 8259 §8.1), which servers on .NET write; JSON.parse does not. */
+function textOf(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
 function parsed(text: string): unknown {
@@ -128,7 +109,7 @@ function isEvents(first: Buffer | null): boolean | null {
 
 /** The source of a plain answer, one JSON body. Its chunks come all at once, when the whole body has come. */
 export function bodySource(bytes: Bytes, { dialect, target, wire, limits }: AnswerParts): ChunkSource {
-  const body = new Body(limits.upstreamBody);
+  const body = new Gathered();
   const broken = (thrown: unknown): GatewayError => (body.size === 0 && !isUnpacking(thrown) ? unreachable(thrown) : truncated(thrown));
   let isOver = false;
   return {
@@ -138,8 +119,9 @@ export function bodySource(bytes: Bytes, { dialect, target, wire, limits }: Answ
       await bytes.ready();
       const part = taken(bytes, broken);
       if (part !== null) body.add(part);
+      if (body.size > limits.upstreamBody) throw tooLarge(limits.upstreamBody);
       isOver = part === null || bytes.isOver;
-      return isOver ? decodeBody(body.text(), { dialect, target }) : [];
+      return isOver ? decodeBody(textOf(body.whole()), { dialect, target }) : [];
     },
     cancel: () => bytes.cancel(),
   };

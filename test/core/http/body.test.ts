@@ -74,6 +74,26 @@ describe('reading', () => {
   it('takes a body of exactly the limit', async () => expect(await read(['abc'], 3, '3')).toHaveLength(3));
   it('refuses one byte more', async () => await expect(read(['ab', 'cd'], 3)).rejects.toMatchObject({ code: 'request_too_large', status: 413 }));
   it('refuses what announces more', async () => await expect(read([], 3, '4')).rejects.toMatchObject({ code: 'request_too_large' }));
+
+  it('keeps none of the small parts of a body, each of which takes some hundred bytes: their bytes are copied together', async () => {
+    const source = new Readable({ read() {} });
+    const body = readBody(source, { limit: 200_000, announced: undefined });
+    const part = Buffer.alloc(1);
+    const large = Buffer.alloc(5000, 'x');
+    const text = `first${'0123456789'.repeat(15_000)}`;
+    source.emit('data', Buffer.from('first'));
+    for (const character of text.slice(5)) {
+      part.write(character);
+      source.emit('data', part);
+    }
+    source.emit('data', large);
+    part.write('!');
+    source.emit('data', part);
+    part.write('?');
+    source.emit('end');
+    expect((await body).equals(Buffer.from(`${text}${large.toString()}!`))).toBe(true);
+  });
+
   describe('a body for which no room is left in its middle', () => {
     const refused = (source: Readable, limit: number): Promise<Buffer> => readBody(source, { limit, announced: undefined, hold: () => { throw new GatewayError('server_overloaded', ''); } });
 

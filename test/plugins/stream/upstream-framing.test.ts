@@ -1,5 +1,8 @@
 /** stream/upstream: what servers write around one JSON body, and between the events of a stream. */
+import type { Dispatcher } from 'undici';
 import { expect, it } from 'vitest';
+import { bodySource } from '../../../plugins/stream/upstream/answer.ts';
+import { HttpAnswer } from '../../../plugins/stream/upstream/http-answer.ts';
 import { oneUpstream, readEvents } from '../../_kit/gateway.ts';
 import { answers, completion, pause, said, streams } from '../../_kit/upstream.ts';
 import { contentOf, errorOf, gatewayOf, provider } from '../../core/scene.ts';
@@ -56,4 +59,23 @@ it.each<[string, string[]]>([
   const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect, base_url: up.url, api_key: 'k' } } }));
   const { text, done } = await readEvents(await chat({ stream: true }));
   expect([text, done]).toEqual(['Hello.', true]);
+});
+
+it('the small parts of a body are copied together: each of them would hold all that was read of the connection with it', async () => {
+  const answer = new HttpAnswer();
+  const controller = { pause: () => {}, resume: () => {}, abort: () => {} } as unknown as Dispatcher.DispatchController;
+  const body = JSON.stringify(completion('0123456789'.repeat(2000)));
+  const read: unknown[] = [];
+  const source = bodySource(answer, { wire: { adjustments: [] }, target: null, limits: { upstreamBody: 100_000 }, dialect: { decodeBody: (json: unknown) => (read.push(json), []) } } as never);
+  const part = Buffer.alloc(1);
+  answer.onResponseData(controller, Buffer.from(body.slice(0, 5)));
+  await source.read();
+  for (const character of body.slice(5)) {
+    part.write(character);
+    answer.onResponseData(controller, part);
+    await source.read();
+  }
+  answer.onResponseEnd();
+  await source.read();
+  expect(read).toEqual([JSON.parse(body)]);
 });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import type { Socket } from 'node:net';
+import { Gathered } from '../../../../core/http/body.ts';
 import { checkLiteral, lookupBy, Unreached } from './addresses.ts';
 import type { Reach } from './addresses.ts';
 
@@ -63,22 +64,20 @@ function parsed(address: string, base?: URL): URL {
 }
 
 async function read(response: IncomingMessage, hold: (bytes: number) => void): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let size = 0;
+  const image = new Gathered();
   const tooLarge = new Unreached(`it is larger than ${mostBytes / 1_048_576} MiB`, false);
   try {
     if (Number(response.headers['content-length'] ?? 0) > mostBytes) throw tooLarge;
     for await (const part of response as AsyncIterable<Buffer>) {
-      size += part.length;
-      if (size > mostBytes) throw tooLarge;
+      if (image.size + part.length > mostBytes) throw tooLarge;
       hold(part.length);
-      parts.push(part);
+      image.add(part);
     }
   } catch (thrown) {
     response.destroy();
     throw (thrown as NodeJS.ErrnoException).code === 'ECONNRESET' ? new Unreached('its server broke off', false) : thrown;
   }
-  return Buffer.concat(parts, size);
+  return image.whole();
 }
 
 /** The first bytes of the formats that vendors take; servers of files often call them `application/octet-stream`, or by a wrong name. */
