@@ -13,6 +13,9 @@ interface Fault {
   readonly isStale?: boolean;
 }
 
+/** Bytes. wire: servers put the sources of an answer into its headers, 21 kB of them (langchain-ai/langchainjs, issue 3523); without this limit it is Node's, 16 KiB. */
+const mostHeaders = 65_536;
+
 const resets = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 /** A request, as the connection that sends it gets it. */
@@ -32,7 +35,7 @@ export function connectionsBy(way: Way): (origin: URL, options: Client.Options) 
 function createConnection(origin: URL, options: Client.Options, connect: Connect): Client {
   let ms = 0;
   const head = new AnswerHead();
-  const connection = new undici.Client(origin, { ...options, connect: createConnector(head, connect, () => ms) });
+  const connection = new undici.Client(origin, { ...options, maxHeaderSize: mostHeaders, connect: createConnector(head, connect, () => ms) });
   const dispatch = connection.dispatch.bind(connection);
   connection.dispatch = (request: Dispatcher.DispatchOptions & Partial<ConnectionRequest>, handler) => {
     ms = request.connectMs ?? ms;
@@ -76,8 +79,9 @@ export function unreachable(thrown: unknown): GatewayError {
   if (GatewayError.is(thrown)) return thrown;
   const { name, code = '' } = thrown as Fault;
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return new GatewayError('upstream_timeout', 'The gateway could not connect to the provider in time.', { cause: thrown });
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return new GatewayError('upstream_invalid_response', `The provider sent headers of more than ${mostHeaders} bytes.`, { cause: thrown });
   // undici's errors of parsing have no code
-  if (name === 'HTTPParserError' || code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return new GatewayError('upstream_invalid_response', 'The provider did not answer in valid HTTP.', { cause: thrown });
+  if (name === 'HTTPParserError' || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return new GatewayError('upstream_invalid_response', 'The provider did not answer in valid HTTP.', { cause: thrown });
   const why = reasons[code] ?? (resets.has(code) ? 'it closed the connection' : 'the connection failed');
   return new GatewayError('upstream_unreachable', `The provider cannot be reached: ${why}.`, { cause: thrown });
 }

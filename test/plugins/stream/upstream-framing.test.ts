@@ -5,6 +5,7 @@ import { bodySource } from '../../../plugins/stream/upstream/answer.ts';
 import { HttpAnswer } from '../../../plugins/stream/upstream/http-answer.ts';
 import { oneUpstream, readEvents } from '../../_kit/gateway.ts';
 import { answers, completion, pause, said, streams } from '../../_kit/upstream.ts';
+import type { Step } from '../../_kit/upstream.ts';
 import { contentOf, errorOf, gatewayOf, provider } from '../../core/scene.ts';
 
 const whole = JSON.stringify(completion('whole'));
@@ -59,6 +60,15 @@ it.each<[string, string[]]>([
   const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect, base_url: up.url, api_key: 'k' } } }));
   const { text, done } = await readEvents(await chat({ stream: true }));
   expect([text, done]).toEqual(['Hello.', true]);
+});
+
+const withHeaders = (bytes: number): Step => answers(completion('hello'), { headers: Object.fromEntries(Array.from({ length: bytes / 1000 }, (_, at) => [`x-source-${at + 100}`, 'x'.repeat(985)])) });
+
+it('headers of 60 kB are taken, and larger ones refused by their size', async () => {
+  const up = await provider(withHeaders(60_000), withHeaders(70_000));
+  const { chat } = await gatewayOf(oneUpstream(up.url, { routing: { default: { retry: { same_target: 0 } } } }));
+  expect(await contentOf(await chat({}))).toBe('hello');
+  expect(await errorOf(await chat({}))).toMatchObject({ code: 'upstream_invalid_response', message: 'The provider sent headers of more than 65536 bytes.' });
 });
 
 it('the small parts of a body are copied together: each of them would hold all that was read of the connection with it', async () => {
