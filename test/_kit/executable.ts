@@ -54,7 +54,8 @@ const endsWithParent = `data:text/javascript,${encodeURIComponent(`
  */
 export const underShell: readonly string[] = ['sh', '-c', '"$@"; exec "$1" -e "process.stdin.resume()"', 'sh'];
 
-function launch(args: readonly string[], { cwd = root, env = {}, main = join(root, 'core/main.ts'), by = [], descriptors = [] }: Place): { child: ChildProcess; output: () => { stdout: string; stderr: string }; ended: Promise<number | null> } {
+/** Starts the executable and does not wait. `ended` gives its exit code; null: a signal ended it. */
+export function launch(args: readonly string[], { cwd = root, env = {}, main = join(root, 'core/main.ts'), by = [], descriptors = [] }: Place): { child: ChildProcess; output: () => { stdout: string; stderr: string }; ended: Promise<number | null> } {
   const [program = '', ...words] = [...by, node, '--import', pathToFileURL(join(root, 'core/compile-cache.mjs')).href, '--import', endsWithParent, main, ...args];
   const child = spawn(program, words, { cwd, env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...env }, stdio: ['pipe', 'pipe', 'pipe', ...descriptors] }) as ChildProcessWithoutNullStreams;
   child.once('close', closeAtEndOfFile({ close: () => child.kill('SIGKILL') }));

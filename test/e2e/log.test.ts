@@ -4,7 +4,7 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { run, start } from '../_kit/executable.ts';
+import { launch, run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 import { pause } from '../_kit/upstream.ts';
 
@@ -73,6 +73,24 @@ describe('the command line', () => {
   test('lists what the running gateway has', async () => {
     const { code, stdout } = await gatewayCli('logs', '--meta', 'tenant-id=acme');
     expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^TIME.*\\n.*mock → mock.*${acme}.*\\n$`))]);
+  });
+
+  test('shows nothing of another gateway that has the port of the config', async () => {
+    const folder = join(dirname(gateway.file), 'another');
+    mkdirSync(folder);
+    const file = join(folder, 'gateway.config.yaml');
+    writeFileSync(file, JSON.stringify(config({ port: gateway.port })));
+    const { code, stdout } = await run(['logs', '--json', '--config', file]);
+    expect([code, stdout]).toEqual([0, '']);
+  });
+
+  test('follows the gateway at the port that its start was told, whatever the config says', async () => {
+    const follower = launch(['logs', '-f', '--json', '--config', gateway.file], {});
+    await expect.poll(() => follower.output().stdout).toContain(acme);
+    const id = await ask();
+    await expect.poll(() => follower.output().stdout).toContain(id);
+    follower.child.kill('SIGKILL');
+    await follower.ended;
   });
 
   test('sums it up', async () => expect((await gatewayCli('stats', '--by', 'meta.tenant-id')).stdout).toMatch(/META\.TENANT-ID[\s\S]*acme +1[\s\S]*globex +1/));

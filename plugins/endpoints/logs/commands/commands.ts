@@ -36,5 +36,8 @@ export const logCommands: readonly Command[] = [
   },
 ];
 
-const connectionOf = ({ config, flags, openLog }: CommandRun): Promise<Connection> =>
-  connect({ url: addressOf(config, { host: flags.text('host'), port: flags.number('port') }), adminKey: config.server.adminKey?.reveal() ?? null, openLog });
+function connectionOf({ config, flags, openLog, askRunning }: CommandRun): Promise<Connection> {
+  const [host, port] = [flags.text('host'), flags.number('port')];
+  const named = host === null && port === null ? null : addressOf(config, { host, port });
+  return connect({ named, adminKey: config.server.adminKey?.reveal() ?? null, openLog, askRunning });
+}

@@ -1,6 +1,7 @@
 /** How `logs` and `stats` ask the log API: of the gateway that runs, or, where none answers, of one in this process without a port. */
 import type { Config } from '../../../../core/config.ts';
 import { Exit } from '../../../../core/exit.ts';
+import type { CommandRun } from '../../../../core/host/command.ts';
 import { version } from '../../../../core/version.ts';
 
 /** Asks the log API. Gives its answer, or throws an Exit with the message of its refusal. */
@@ -8,19 +9,19 @@ export type Ask = (path: string, more?: { readonly headers?: Readonly<Record<str
 
 export interface Connection {
   readonly ask: Ask;
-  /** The address of the running gateway; null: none answers, and this process reads the store. */
-  readonly url: string | null;
+  /** False: no gateway answers, and this process reads the store. */
+  readonly isRunning: boolean;
 }
 
-export interface ConnectParts {
-  /** Where a running gateway would answer. */
-  readonly url: string;
+export interface ConnectParts extends Pick<CommandRun, 'askRunning'> {
+  /** The address that `--host` or `--port` names; null: the gateway that runs with this config is asked, wherever it listens. */
+  readonly named: string | null;
   readonly adminKey: string | null;
   /** Opens the log in this process. */
   openLog(): Promise<{ fetch(request: Request): Promise<Response> }>;
 }
 
-/** The address at which the gateway of this config listens. `host` and `port` replace those of the config; null: they do not. */
+/** The address of the config's `server`. `host` and `port` replace those of the config; null: they do not. */
 export function addressOf({ server }: Pick<Config, 'server'>, { host, port }: { readonly host: string | null; readonly port: number | null }): string {
   const listens = host ?? server.host;
   const reachable = listens === '0.0.0.0' ? '127.0.0.1' : listens === '::' ? '::1' : listens;
@@ -29,13 +30,29 @@ export function addressOf({ server }: Pick<Config, 'server'>, { host, port }: { 
 
 const patienceMs = 2000;
 
-export async function connect({ url, adminKey, openLog }: ConnectParts): Promise<Connection> {
-  const headers: Record<string, string> = { 'user-agent': `gateway/${version}`, ...(adminKey !== null && { authorization: `Bearer ${adminKey}` }) };
-  const askRunning: Ask = async (path, more = {}) => await checked(await fetch(url + path, { ...more, headers: { ...headers, ...more.headers } }));
-  if (await answers(url, headers)) return { ask: askRunning, url };
+/** The exit code where no gateway runs. */
+const none = 5;
+
+export async function connect({ named, adminKey, askRunning, openLog }: ConnectParts): Promise<Connection> {
+  const agent = { 'user-agent': `gateway/${version}` };
+  const headers: Record<string, string> = { ...agent, ...(adminKey !== null && { authorization: `Bearer ${adminKey}` }) };
+  const askOwn: Ask = (path, more = {}) => askRunning(path, { ...more, headers: { ...agent, ...more.headers } });
+  const askNamed: Ask = async (path, more = {}) => await checked(await fetch(`${named}${path}`, { ...more, headers: { ...headers, ...more.headers } }));
+  if (await (named === null ? runs(askOwn) : answers(named, headers))) return { ask: named === null ? askOwn : askNamed, isRunning: true };
   const log = await openLog();
   const askHere: Ask = async (path, more = {}) => await checked(await log.fetch(new Request(`http://localhost${path}`, { ...more, headers: { ...headers, ...more.headers } })));
-  return { ask: askHere, url: null };
+  return { ask: askHere, isRunning: false };
+}
+
+/** Whether a gateway with this config runs, and keeps a log. */
+async function runs(ask: Ask): Promise<boolean> {
+  try {
+    const { log } = (await (await ask('/api/status', { signal: AbortSignal.timeout(patienceMs) })).json()) as { log: unknown };
+    return log !== null;
+  } catch (error) {
+    if (error instanceof Exit && error.code === none) return false;
+    throw error;
+  }
 }
 
 /** Whether a Model Gateway that keeps a log answers there. */

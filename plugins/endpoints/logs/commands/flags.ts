@@ -29,10 +29,10 @@ export const filterFlags: Readonly<Record<string, Flag>> = Object.fromEntries(
 /** The dimension of a sum. */
 export const byFlag: Flag = { type: 'string', value: 'WHAT', help: dimensionWords };
 
-/** Where the running gateway listens. */
+/** Names another gateway than the one that runs with this config. */
 export const addressFlags: Readonly<Record<string, Flag>> = {
-  port: { type: 'string', short: 'p', value: 'N', range: [0, 65_535], help: 'where the gateway listens, over server.port' },
-  host: { type: 'string', short: 'H', value: 'H', help: 'where the gateway listens, over server.host' },
+  port: { type: 'string', short: 'p', value: 'N', range: [0, 65_535], help: 'ask the gateway at this port; without it, and without --host, the one that runs with this config' },
+  host: { type: 'string', short: 'H', value: 'H', help: 'ask the gateway at this address' },
 };
 
 export const limitFlag: Flag = { type: 'string', value: 'N', range: [1, 100_000], help: 'how many at most (default: 20)' };

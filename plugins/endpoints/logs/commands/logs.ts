@@ -9,9 +9,9 @@ import { detailText } from './detail.ts';
 import { about, costOf, count, dollars, duration } from './figures.ts';
 import type { Selection } from './flags.ts';
 
-export async function showLogs({ ask, url }: Connection, selection: Selection, output: Output): Promise<void> {
+export async function showLogs({ ask, isRunning }: Connection, selection: Selection, output: Output): Promise<void> {
   if (selection.id !== null) return showOne(ask, { id: selection.id, json: selection.json }, output);
-  if (selection.follow && url === null) throw new Exit(1, 'There is no running gateway to follow. Start it, or say where it listens with --host and --port.');
+  if (selection.follow && !isRunning) throw new Exit(1, 'There is no running gateway to follow. Start it, or name another one with --host and --port.');
   const line = selection.json ? jsonLine : textLine;
   const begin = (): void => (selection.json ? undefined : output.print(head));
   const show = (record: LoggedRequest): void => output.print(line(record));
@@ -75,8 +75,8 @@ async function follow(ask: Ask, { selection, begin, show }: Following, { say }: 
         } else say(`${(JSON.parse(event.data) as { message: string }).message}\n`);
       }
     } catch (error) {
-      // the gateway refuses the question itself, and would refuse it again; a store that is away (code 4) may come back
-      if (error instanceof Exit && error.code !== 4) throw error;
+      // the gateway refuses the question itself, and would refuse it again; a store (code 4) or a gateway (code 5) that is away may come back
+      if (error instanceof Exit && error.code !== 4 && error.code !== 5) throw error;
       if (!isAway) say('The gateway does not answer; trying again.\n');
       isAway = true;
     }
