@@ -18,9 +18,11 @@ export function printKeys({ data: keys, store }: ShownKeys, { json, print, say }
   const now = Date.now();
   for (const key of keys) {
     const left = endOf(key) - now;
-    if (!key.disabled && left <= warnBeforeMs) say(`warning: ${key.name} ${left <= 0 ? 'has expired' : `expires in ${left < day ? 'less than a day' : `${Math.floor(left / day)} days`}`}; see gateway keys rotate${key.expires === null ? '' : ', and its `expires`'}\n`);
+    if (!key.disabled && left <= warnBeforeMs) say(`warning: ${key.name} ${left <= 0 ? 'has expired' : `expires in ${spanOf(left)}`}; see gateway keys rotate${key.expires === null ? '' : ', and its `expires`'}\n`);
   }
 }
+
+const spanOf = (ms: number): string => (ms < day ? 'less than a day' : ms < 2 * day ? 'a day' : `${Math.floor(ms / day)} days`);
 
 /** When the last of its keys ends; infinite where it does not. */
 const endOf = ({ expires, keys }: ShownKey): number => Math.min(momentOf(expires), Math.max(...keys.map((one) => momentOf(one.expires))));

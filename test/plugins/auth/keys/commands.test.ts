@@ -71,6 +71,12 @@ describe('with a gateway that runs', () => {
     expect(audited.split('\n').slice(1, 4).map((line) => line.slice(21).split(/ +/).slice(0, 4))).toEqual([['delete', 'team', 'cli', '127.0.0.1'], ['enable', 'team', 'cli', '127.0.0.1'], ['disable', 'team', 'cli', '127.0.0.1']]);
   });
 
+  test('warns of a key that ends within two days', async () => {
+    await command(`keys add tomorrow --expires ${new Date(Date.now() + 36 * 3_600_000).toISOString()}`);
+    expect((await command('keys')).said).toContain('warning: tomorrow expires in a day; see');
+    await command('keys delete tomorrow');
+  });
+
   test('warns of each --model that matches no model, and makes the key all the same', async () => {
     const { out, said } = await command('keys add narrow --model pla* --model up/plain-1 --model claude-* --model thinker-2025 --model no');
     expect(keyIn(out)).not.toBe('');
