@@ -61,8 +61,8 @@ export class Admission {
     const standing = rules.refusesUnknown ? inOrderStill(this.#withKnownPrices(candidates, caller, context), context.policy) : candidates;
     const first = standing.find(({ dropped }) => dropped === null);
     if (first === undefined) return standing;
-    const target = first.answeredBy === null ? rules.ofCandidate(first) : [];
-    const subjects = target.length === 0 ? caller : [...caller, ...target];
+    const ofFirst = first.answeredBy === null ? rules.ofCandidate(first) : [];
+    const subjects = ofFirst.length === 0 ? caller : [...caller, ...ofFirst];
     if (subjects.length === 0) return standing;
     // a caller may come to pay for the dearest of them, a model or provider for itself alone
     const ask = askOf(subjects, caller.some(hasBudgets) ? standing : [first], context);
@@ -125,9 +125,9 @@ export class Admission {
     const made = booked(subjects, levels);
     made.hold = hold;
     if (hold === null || hold.subjects.length === caller.length) return made;
-    const [own, target] = this.#parts.ledger.split(hold, caller.length);
-    made.hold = own;
-    made.targets = new Map([[first.target, target]]);
+    const [ofCaller, ofTarget] = this.#parts.ledger.split(hold, caller.length);
+    made.hold = ofCaller;
+    made.targets = new Map([[first.target, ofTarget]]);
     return made;
   }
 
@@ -150,32 +150,32 @@ export class Admission {
     const { rules } = this.#parts;
     const { candidate } = context.attempt;
     if (!rules.hasTargets || candidate.answeredBy !== null) return undefined;
-    const target = this.#booked.get(context) ?? booked([], []);
-    this.#booked.set(context, target);
-    target.asked.push(candidate.target);
-    const deciding = target.deciding?.get(candidate.target);
-    if (deciding !== undefined || target.targets?.has(candidate.target) === true) {
+    const known = this.#booked.get(context) ?? booked([], []);
+    this.#booked.set(context, known);
+    known.asked.push(candidate.target);
+    const deciding = known.deciding?.get(candidate.target);
+    if (deciding !== undefined || known.targets?.has(candidate.target) === true) {
       // it is asked again, and what it holds is not let go of when another one is asked beside it
-      target.failed = target.failed.filter((failed) => failed !== candidate.target);
+      known.failed = known.failed.filter((failed) => failed !== candidate.target);
       return deciding;
     }
     const subjects = rules.ofCandidate(candidate);
-    for (const failed of target.failed.splice(0)) this.#letGo(target, failed);
+    for (const failed of known.failed.splice(0)) this.#letGo(known, failed);
     if (subjects.length === 0) return undefined;
     const ask = askOf(subjects, [candidate], context);
     const verdict = this.#reserve(ask);
     const act = ({ refusal, hold }: Verdict): undefined => {
-      target.deciding?.delete(candidate.target);
+      known.deciding?.delete(candidate.target);
       if (refusal !== null) throw this.#passedBy(refusal, ask);
       if (hold === null) return;
-      (target.targets ??= new Map()).set(candidate.target, hold);
+      (known.targets ??= new Map()).set(candidate.target, hold);
       // another one may have outrun it while the ledger was asked
-      if (!target.asked.includes(candidate.target)) this.#letGo(target, candidate.target);
+      if (!known.asked.includes(candidate.target)) this.#letGo(known, candidate.target);
     };
     if (!isThenable(verdict)) return act(verdict);
-    verdict.catch(() => target.deciding?.delete(candidate.target));
-    const decided = verdict.then((reached) => (this.#isOver(context, target, reached) ? undefined : act(reached)));
-    (target.deciding ??= new Map()).set(candidate.target, decided);
+    verdict.catch(() => known.deciding?.delete(candidate.target));
+    const decided = verdict.then((reached) => (this.#isOver(context, known, reached) ? undefined : act(reached)));
+    (known.deciding ??= new Map()).set(candidate.target, decided);
     return decided;
   }
 
