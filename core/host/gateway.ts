@@ -71,7 +71,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const refusals = kept('refusals', () => new Refusals());
   const signIns = kept('sign-ins', () => new SignIns(peers?.forGateway().of('core/host') ?? null));
   const inFlight = kept('in flight', () => new InFlight());
-  const redis = openRedis(config, kept, logger);
+  const redis = redisOf(config, kept, logger);
   if (!isTrial) await redis?.open();
   const others = peers?.forGateway();
   let isLeaving = false;
@@ -119,7 +119,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
 }
 
 /** The client of the process for the Redis of this config; null: the config names none. A reload with the same address keeps the connection. */
-const openRedis = ({ redis }: Config, state: State, logger: Logger): RedisClient | null => (redis === null ? null : state(`redis ${redis.url.reveal()}`, () => new RedisClient(redis.url, logger)));
+const redisOf = ({ redis }: Config, state: State, logger: Logger): RedisClient | null => (redis === null ? null : state(`redis ${redis.url.reveal()}`, () => new RedisClient(redis.url, logger)));
 
 /** The report with the checks of the gateway itself. */
 async function ownChecks(report: HealthReport, { skip }: HealthQuery, { inFlight, redis }: { inFlight: InFlight; redis: RedisClient | null }): Promise<HealthReport> {

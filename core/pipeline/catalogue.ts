@@ -75,7 +75,7 @@ export function createCatalogue(config: Config, clock: () => number): Catalogue 
   return {
     resolve(name, globs) {
       const entry = entries.get(name) ?? pass(name);
-      if (entry === undefined) throw unknown(name, config, usable(named, globs));
+      if (entry === undefined) throw notFound(name, config, usable(named, globs));
       if (entry.models.every(isActive)) return entry.resolved;
       const candidates = entry.resolved.candidates.filter(({ model }) => isActive(model));
       if (candidates.length > 0) return { ...entry.resolved, candidates };
@@ -176,12 +176,12 @@ function candidatesOf(model: Model, providers: ReadonlyMap<string, Provider>, sh
   });
 }
 
-/** The provider once for each of its keys. cost: they are the same objects for every model. */
-const known = new WeakMap<Provider, readonly Provider[]>();
+const accountsKnown = new WeakMap<Provider, readonly Provider[]>();
 
+/** The provider once for each of its keys. cost: they are the same objects for every model. */
 function accountsOf(provider: Provider): readonly Provider[] {
-  const accounts = known.get(provider) ?? provider.keyPool.map((apiKey, at) => Object.freeze({ ...provider, apiKey, account: `${provider.id}#${at + 1}` }));
-  known.set(provider, accounts);
+  const accounts = accountsKnown.get(provider) ?? provider.keyPool.map((apiKey, at) => Object.freeze({ ...provider, apiKey, account: `${provider.id}#${at + 1}` }));
+  accountsKnown.set(provider, accounts);
   return accounts;
 }
 
@@ -196,7 +196,8 @@ function usable(named: ReadonlyMap<string, Entry>, globs: readonly string[] | nu
   return new Map([...named].filter(([name, { models }]) => mayUse(name) || models.some(({ id }) => mayUse(id))));
 }
 
-function unknown(name: string, config: Config, offered: ReadonlyMap<string, Entry>): GatewayError {
+/** The error for a name that leads to nothing. @param offered what the caller may use, for a hint */
+function notFound(name: string, config: Config, offered: ReadonlyMap<string, Entry>): GatewayError {
   const names = [...offered.keys()];
   const slash = name.indexOf('/');
   if (slash > 0) {

@@ -75,7 +75,7 @@ export class Exchange implements Arrived {
   heldBytes: number | null = null;
   /** Where they are counted; null: nowhere. */
   room: { hold(bytes: number, exchange: Exchange): void } | null = null;
-  /** The reply's status has been sent. */
+  /** The reply begins with the status 200, which a later failure cannot change. */
   committed = false;
   recorded = false;
 

@@ -38,7 +38,7 @@ export interface Extent {
   readonly prompt: number | null;
   /** Tokens of the longest answer. */
   readonly answer: number;
-  /** What costs besides. */
+  /** What the price depends on beside the tokens. */
   readonly circumstances: Circumstances;
   /** It costs nothing, whatever the prices are. */
   readonly isFree: boolean;

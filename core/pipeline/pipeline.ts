@@ -1,8 +1,8 @@
 /**
- * A request's life, a line a stage:
+ * The stages of a request's life, and the status of a failure at each:
  *
- *   arrival ─ auth ─ metadata ─ parse ─ normalise ─ route ─ [ open ─ chunk* ─ attempted ]+ ─ settle ─ log
- *             401/403            400/413   400        404/503   next candidate │ in-band error    once, always
+ *   arrival ─ auth ─ metadata ─ parse ─ normalise ─ route ─ [ open ─ chunk* ─ attempted ]+ ─ reply ─ settle ─ log
+ *             401/403            400/413   400        404/503   next candidate │ in-band error            once, always
  */
 import type { Adjustment, ChatRequest } from '../chat.ts';
 import type { Catalogue } from './catalogue.ts';
@@ -128,7 +128,10 @@ function nobodyLeft({ candidates, request }: Exchange): GatewayError {
   return new GatewayError('no_provider_available', `No provider can serve "${request?.model}": ${list}.`);
 }
 
-/** Puts the request on record: once, and before its last byte leaves. Returns the error to answer with instead, where a plugin may not lose the record and cannot keep it. Of those whose caller is not known one in a second is on record. */
+/**
+ * Puts the request on record: once, and before its last byte leaves. Of refused requests whose caller is not known, one in a second is on record for each error code.
+ * Returns the error to answer with instead, where a plugin may not lose the record and cannot keep it; null: the reply stands.
+ */
 async function finish(exchange: Exchange, error: GatewayError | null, { hooks, logger, refusals }: Pipeline): Promise<GatewayError | null> {
   if (exchange.recorded) return null;
   exchange.recorded = true;
@@ -148,7 +151,7 @@ async function finish(exchange: Exchange, error: GatewayError | null, { hooks, l
   }
 }
 
-/** Who asks, where the request came with a key that is known: its refusal is then on record in any case. */
+/** Finds out who asks, for a request that is refused before the stages: with a known key its refusal is on record in any case. */
 export async function identify(exchange: Exchange, { hooks, logger }: Pipeline): Promise<void> {
   if (!sendsKey(exchange)) return;
   exchange.expire(exchange.config.routing.default);
@@ -162,7 +165,7 @@ export async function identify(exchange: Exchange, { hooks, logger }: Pipeline):
   }
 }
 
-/** Refuses a request that reached no door: an unknown URL, a fault of the HTTP parser. */
+/** Answers with the error, and puts the request on record: one that failed on its way through the stages, or that reached no door (an unknown URL, a fault of the HTTP parser). */
 export async function refuse(exchange: Exchange, error: GatewayError, pipeline: Pipeline): Promise<Answer<string>> {
   const answer = refused(exchange, error, pipeline);
   const unlogged = await finish(exchange, error, pipeline);

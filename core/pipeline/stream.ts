@@ -1,7 +1,7 @@
 /**
- * A streamed answer. Nothing is sent until the provider has sent the first piece of its answer, so a failure before that is an HTTP
- * status. From the first piece on, each network read becomes one write, and a failure becomes one error event without the mark of
- * a clean end.
+ * A streamed answer. Nothing is sent until the provider has sent the first piece of its answer, or `keep_alive_ms` have passed, so a
+ * failure before that is an HTTP status. Afterwards each network read becomes one write, and a failure becomes one error event without
+ * the mark of a clean end.
  */
 import type { Chunk } from '../chat.ts';
 import type { StreamedBody } from './answer.ts';
