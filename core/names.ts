@@ -46,6 +46,9 @@ export function oncePerName<Value extends string | null>(valueOf: (name: string)
   };
 }
 
+/** Whether HTTP allows it as the name of a header (RFC 9110 §5.6.2). */
+export const isHeaderName = (name: string): boolean => /^[!#$%&'*+.^`|~\w-]+$/.test(name);
+
 interface Word {
   readonly name: string;
   readonly text: string;

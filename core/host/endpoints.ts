@@ -3,6 +3,7 @@ import { GatewayError } from '../errors.ts';
 import type { Answer } from '../pipeline/answer.ts';
 import type { Door } from '../pipeline/door.ts';
 import type { Endpoint, Route, Routes } from '../http/routes.ts';
+import { isHeaderName } from '../names.ts';
 import { kindOf } from '../taps/returns.ts';
 import { isFields } from '../wire/fields.ts';
 
@@ -58,7 +59,7 @@ const blaming = (plugin: string, endpoint: Endpoint): Endpoint => ({
   },
 });
 
-const isHeader = (name: string, value: string | readonly string[] | undefined): boolean => typeof value !== 'object' && /^[!#$%&'*+.^`|~\w-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(String(value));
+const isHeader = (name: string, value: string | readonly string[] | undefined): boolean => typeof value !== 'object' && isHeaderName(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(String(value));
 const isBody = (body: unknown): boolean => (body ?? null) === null || typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream;
 
 /** safety: an answer of another shape would fail later, in the server, and nobody would know whose it is. */

@@ -18,7 +18,7 @@ import type { Refusals } from './refusals.ts';
 import type { Answer, Completion } from './answer.ts';
 import type { Door, ReplyHead } from './door.ts';
 import { unlessCancelled } from '../cancellation.ts';
-import { oncePerName } from '../names.ts';
+import { isHeaderName, oncePerName } from '../names.ts';
 import { bare } from '../wire/fields.ts';
 import { collect, openStream } from './stream.ts';
 
@@ -198,7 +198,7 @@ function replyHeaders(exchange: Exchange, { hooks, logger }: Pipeline, own: Repl
 }
 
 /** The name in lower case; null where HTTP does not allow it. cost: a plugin gives the same names for each reply, and looking at one takes 0.1 µs. */
-const headerName = oncePerName((given) => (/^[!#$%&'*+.^`|~\w-]+$/.test(given) ? given.toLowerCase() : null));
+const headerName = oncePerName((given) => (isHeaderName(given) ? given.toLowerCase() : null));
 
 /** Headers that say where a reply ends and what becomes of its connection: the server writes them. */
 const framing = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'trailer', 'upgrade', 'date']);
