@@ -18,8 +18,6 @@ export interface LogFilter extends LogQuery {
   readonly since: number | null;
 }
 
-export const everything: LogFilter = { since: null, from: null, to: null, conditions: [], text: null };
-
 /** Every name in the grammar, besides `meta.<key>` and `field.<name>`. */
 export const filterNames: readonly string[] = [...timeFilters, ...filteredFields.map(({ filter }) => filter.name), textFilter];
 

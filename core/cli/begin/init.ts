@@ -20,7 +20,7 @@ export function writeConfig(on: readonly string[], { print }: Pick<Output, 'prin
 }
 
 /** The shipped config for another folder: what is on comes first, and what is in the package is named so that it is found from anywhere. */
-export function configText(shipped: string, on: readonly string[]): string {
+function configText(shipped: string, on: readonly string[]): string {
   const [, before = '', block = '', after = ''] = /^([^]*?\nproviders:\n)((?: {2}.*\n)+)([^]*)$/.exec(shipped) ?? [];
   const lines = block.trimEnd().split('\n');
   const isOn = (line: string): boolean => on.includes(/^ {2}([\w-]+):/.exec(line)?.[1] ?? '');

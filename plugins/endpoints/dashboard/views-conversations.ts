@@ -13,7 +13,7 @@ const most = { scanned: 1000, read: 200, page: 50, opening: 200, sought: 80 };
 const day = 86_400_000;
 /** Names that are usual for what a conversation is known by, the likeliest first. */
 const usual = ['session-id', 'conversation-id', 'thread-id', 'chat-id', 'session', 'conversation', 'thread', 'chat'];
-export const byHistory = 'history';
+const byHistory = 'history';
 
 interface Shown {
   /** The value of the metadata key; null: the conversation is known by its history. */

@@ -16,7 +16,7 @@ export interface Head {
   readonly request: Pick<ChatRequest, 'door' | 'messages' | 'tools' | 'native'>;
 }
 
-export const responseId = (id: string): string => `resp_${hexOf(id)}`;
+const responseId = (id: string): string => `resp_${hexOf(id)}`;
 
 /** The id of the request behind the id of a response; null where it cannot be one of the gateway's. */
 export function requestIdOf(id: string): string | null {

@@ -2,13 +2,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
-import { everything, formatLogFilter, parseDimension, parseLogFilter, parseSort, resolveQuery } from '../../../core/log/query.ts';
+import { formatLogFilter, parseDimension, parseLogFilter, parseSort, resolveQuery } from '../../../core/log/query.ts';
 import type { LogFilter } from '../../../core/log/query.ts';
 import { parseLogSearch } from '../../../core/log/search.ts';
 import type { Condition } from '../../../core/log/store.ts';
 
 const parse = (address: string): LogFilter => parseLogFilter(new URLSearchParams(address));
 const condition = (field: string, operator: Condition['operator'], ...values: string[]): Condition => ({ field, operator, values });
+const everything: LogFilter = { since: null, from: null, to: null, conditions: [], text: null };
 const only = (...conditions: Condition[]): LogFilter => ({ ...everything, conditions });
 
 function faultOf(act: () => unknown): GatewayError {

@@ -25,7 +25,7 @@ const natives: Readonly<Record<string, FinishReason>> = {
 const usual: Readonly<Record<FinishReason, string>> = { completed: 'end_turn', length_limit: 'max_tokens', tool_calls: 'tool_use', content_filter: 'refusal' };
 
 /** The provider's own word where it is one of this format and means the same. */
-export function stopReason(reason: FinishReason, native: string | null): string {
+function stopReason(reason: FinishReason, native: string | null): string {
   return native !== null && Object.hasOwn(natives, native) && natives[native] === reason ? native : usual[reason];
 }
 

@@ -42,7 +42,7 @@ export const leftOut = 'meta';
 export type KeptValues = readonly (readonly [value: string | null, sums: Kept])[] | null | false;
 
 export const keepsKeyed = (span: Span): boolean => span >= hour;
-export const isKept = (dimension: string, span: Span): boolean => (isKeyed(dimension) ? keepsKeyed(span) : dimension === whole || summed.includes(dimension));
+const isKept = (dimension: string, span: Span): boolean => (isKeyed(dimension) ? keepsKeyed(span) : dimension === whole || summed.includes(dimension));
 
 export const startOf = (ms: number, span: Span): number => Math.floor(ms / span) * span;
 

@@ -8,7 +8,7 @@ import { checkLiteral, lookupBy, Unreached } from './addresses.ts';
 import type { Reach } from './addresses.ts';
 
 const mostRedirects = 5;
-export const mostBytes = 20_971_520;
+const mostBytes = 20_971_520;
 
 export interface FetchOptions {
   readonly reach: Reach;
