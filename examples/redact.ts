@@ -8,7 +8,7 @@ import type { ChatRequest, TextRewriter } from 'model-gateway';
 const email = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
 const mask = (text: string): string => text.replaceAll(email, '[email]');
 
-/** The end of a text that may be the begin of an address; no address is longer than 254 characters. */
+/** The end of a text that may be the beginning of an address; no address is longer than 254 characters. */
 const maybeAddress = /[\w.+@-]{1,254}$/;
 
 class EmailMask implements TextRewriter {

@@ -17,7 +17,7 @@ export interface FieldFilter {
   readonly name: string;
   /**
    * `value`: equal to one of some texts. `glob`: such a text may hold stars. `any`: what any of the attempts has. `prefix`: the
-   * begin of an id. `flag`: true or false. `some`: whether the number is more than 0. `bound`: `>2s`. `count`: a bound, or one of some
+   * beginning of an id. `flag`: true or false. `some`: whether the number is more than 0. `bound`: `>2s`. `count`: a bound, or one of some
    * whole numbers.
    */
   readonly kind: 'value' | 'glob' | 'any' | 'prefix' | 'status' | 'flag' | 'some' | 'bound' | 'count';

@@ -1,5 +1,5 @@
 /**
- * Ids of requests: as people write them (whole, or their begin), and the time in them. A UUID of version 7 begins with its time in milliseconds, so a
+ * Ids of requests: as people write them (whole, or their beginning), and the time in them. A UUID of version 7 begins with its time in milliseconds, so a
  * range of time is a range of ids.
  */
 
@@ -12,7 +12,7 @@ export const isIdPrefix = (text: string): boolean => prefix.test(text);
 const answerId = /^(?:chatcmpl-|resp_|msg_)/;
 
 /**
- * The id of a request, where the text is nothing else: the id itself, its begin, or the id of the answer. Null: the text is no id. Ids
+ * The id of a request, where the text is nothing else: the id itself, its beginning, or the id of the answer. Null: the text is no id. Ids
  * of this century begin with a 0, and a date or an amount does not.
  */
 export function idAlone(text: string): string | null {

@@ -1,7 +1,7 @@
 /**
  * The filters of the request log as somebody types them: `model:gpt-x status:error latency:>2s meta.tenant-id=acme "refund"`.
  * `:` and `=` mean the same. A leading `-` excludes. `key:*` is any value. Quotes hold blanks. All other words are searched for in
- * bodies. The id of a request, or its begin, may stand alone.
+ * bodies. The id of a request, or its beginning, may stand alone.
  */
 import { badFilter, FilterBuilder } from './query.ts';
 import type { LogFilter } from './query.ts';

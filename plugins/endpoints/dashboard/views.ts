@@ -133,7 +133,7 @@ async function largest(reader: LogReader, query: LogQuery, { by, rank: asked }: 
 /**
  * `meta`: the metadata key whose largest values are shown; the most used one where none is named. `rank`: what they
  * are large in. `after`: points before that time are left out, because the page has them. `begin` in the answer: where the charts begin,
- * if that is after the begin of the range.
+ * if that is after the beginning of the range.
  */
 export async function overviewView(asked: ViewRequest): Promise<object> {
   const { reader, params } = asked;

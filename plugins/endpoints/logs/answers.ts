@@ -16,7 +16,7 @@ export interface LogSeries {
   readonly from: string;
   readonly to: string;
   readonly bucketMs: number;
-  /** `at` is the begin of the step. */
+  /** `at` is the beginning of the step. */
   readonly data: readonly ((StatsRow & { readonly at: string }) | (AttemptSums & { readonly at: string }))[];
 }
 

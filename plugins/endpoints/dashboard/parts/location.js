@@ -53,7 +53,7 @@ history.scrollRestoration = 'manual';
 new ResizeObserver(restore).observe(document.documentElement);
 for (const name of ['wheel', 'touchstart', 'pointerdown', 'keydown']) addEventListener(name, () => (wanted = null), { passive: true, capture: true });
 let timer = 0;
-// remembers the place at the begin of a scroll (the next page may follow at once) and at its end, not more often: some browsers limit changes of the history
+// remembers the place at the beginning of a scroll (the next page may follow at once) and at its end, not more often: some browsers limit changes of the history
 addEventListener('scroll', () => {
   if (timer === 0) remember();
   clearTimeout(timer);

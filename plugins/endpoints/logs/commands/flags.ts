@@ -41,7 +41,7 @@ const defaultLimit = 20;
 
 type Given = Pick<CommandRun, 'flags' | 'words' | 'json'>;
 
-/** What `gateway logs` is to show. A whole request id selects that request, its begin is a filter. */
+/** What `gateway logs` is to show. A whole request id selects that request, its beginning is a filter. */
 export function logsSelection({ flags, words, json }: Given): Selection {
   const named = flags.all('id');
   const whole = [...named, ...words].length === 1 ? [...named, ...words].find((text) => isId(text.toLowerCase())) : undefined;

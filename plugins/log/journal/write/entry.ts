@@ -48,7 +48,7 @@ export interface Entry {
   readonly isInterrupted: boolean;
 }
 
-/** The begin of a request as a frame. */
+/** The beginning of a request as a frame. */
 export function startedFrame({ id, createdAt, method, path, address, headers, principal, metadata, request, attempt, config }: Streaming): Frame {
   const started: Started = {
     id,

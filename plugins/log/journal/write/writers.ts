@@ -28,7 +28,7 @@ export class Writers {
     }
     for (const frame of left) void heir.append(frame);
     const ids = records.map(({ payload }) => idOf(payload));
-    // safety: their begin may be in the journal that ends now, and `interrupted` would be stored in the place of what came of them. A thread that does not answer is not waited for
+    // safety: their beginning may be in the journal that ends now, and `interrupted` would be stored in the place of what came of them. A thread that does not answer is not waited for
     await Promise.allSettled([tell?.(ids), tellHeir?.(ids)]);
   }
 }
