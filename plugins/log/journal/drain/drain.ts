@@ -125,11 +125,10 @@ export class Drain {
     }
   }
 
-  /** Call it when the gateway has closed its journal. Resolves to true when the store has the whole journal. */
-  async finish(): Promise<boolean> {
+  /** Call it when the gateway has closed its journal. Resolves when the store has the whole journal. */
+  async finish(): Promise<void> {
     this.#own.end();
     while (await this.#drain(this.#own));
-    return true;
   }
 
   /** Bytes that the store does not have yet. */

@@ -90,7 +90,7 @@ function tellBuried(): void {
   toldBuried = drain.deadLettered;
 }
 
-/** Drains until the store has everything that was in the journals at the beginning, or nearly everything; throws when the store fails. */
+/** Drains step by step until nothing is left; throws when the store fails. @param mayRest asked after each step: whether what is left may wait */
 async function work(mayRest: () => boolean): Promise<void> {
   drain.adopt();
   if (!isOpen) await open();
@@ -200,19 +200,18 @@ const own: OwnCalls = {
   async finish(withinMs) {
     phase.isClosing = true;
     wake();
-    const late = Symbol('late');
-    const timeUp = new Promise<typeof late>((resolve) => {
-      setTimeout(resolve, withinMs, late).unref();
+    const timeUp = new Promise<false>((resolve) => {
+      setTimeout(resolve, withinMs, false).unref();
     });
     const finished = turn.then(async () => {
       if (!isOpen) await open();
-      return await drain.finish();
+      await drain.finish();
     });
-    const result = await Promise.race([finished.catch(() => false), timeUp]);
+    const isDrained = await Promise.race([finished.then(() => true, () => false), timeUp]);
     tellBuried();
     drain.close();
     await Promise.race([store.close().catch(() => {}), timeUp]);
-    return result === true;
+    return isDrained;
   },
 };
 

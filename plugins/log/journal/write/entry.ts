@@ -30,7 +30,7 @@ export interface Columns extends Omit<LoggedRequest, keyof More> {
   readonly reasoningContent?: string | null;
 }
 
-/** Fields that it did not write yet. */
+/** Fields that earlier versions did not write. */
 type Added = 'door' | 'promptStart';
 
 /** What an earlier version wrote when a request ended. The bodies are absent where they are not stored. */

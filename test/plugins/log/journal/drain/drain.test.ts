@@ -110,7 +110,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     };
     writeFileSync(pathOf(instance.folder, 1), encodeFrames(Array.from({ length: 2000 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }))));
     const drain = drainOf(flaky);
-    for (let isDone = false; !isDone;) isDone = await drain.finish().catch(() => false);
+    for (let isDone = false; !isDone;) isDone = await drain.finish().then(() => true, () => false);
     expect(await ids()).toHaveLength(1000);
     expect((await store.stats(everything, { by: 'model', limit: 1000 }))[0]?.requests).toBe(2000);
     expect(drain.deadLettered).toBe(0);
@@ -128,7 +128,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     writeFileSync(pathOf(instance.folder, 1), encodeFrames(Array.from({ length: 200 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }))));
     const drain = drainOf(slow);
     let isDone = false;
-    for (let tries = 0; tries < 50 && !isDone; tries++) isDone = await drain.finish().catch(() => false);
+    for (let tries = 0; tries < 50 && !isDone; tries++) isDone = await drain.finish().then(() => true, () => false);
     expect(await ids()).toHaveLength(200);
     expect(drain.drained).toBe(200);
   });
