@@ -1,7 +1,8 @@
 /**
- * Every request on record, exactly once, whatever dies. A request is in the journal when it is dispatched (`open`) and again
- * before the last byte of its answer leaves (`log`); a worker drains the journal into the store, SQLite or PostgreSQL. Nothing
- * here fails or bends a request, or holds it up by more than its own write.
+ * Every request on record, exactly once, whatever dies (of those whose caller is not known the core passes on a sample). A request is
+ * in the journal when it is dispatched (`open`) and again before the last byte of its answer leaves (`log`); a worker drains the
+ * journal into the store, SQLite or PostgreSQL. Nothing here fails or bends a request, unless `durability: strict` asks for it, or
+ * holds it up by more than its own write.
  */
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** What a store is. There are two, SQLite and PostgreSQL, and one contract suite runs on both. Only the worker uses them. */
+/** What a store is. There are two, SQLite and PostgreSQL, and one contract suite runs on both. The worker uses one, and so do the commands of this plugin. */
 import type { Fault, ListOptions, LogFacets, LoggedDetail, LoggedWhole, LogPage, LogQuery, Series, SeriesOptions, StatsOptions, StatsRow } from '../../../../core/log/store.ts';
 import type { Row } from '../sql/rows.ts';
 import { messageOf } from '../../../../core/exit.ts';
