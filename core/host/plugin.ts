@@ -1,3 +1,4 @@
+/** What a plugin is, and all that it can reach. Plugins of others import these types from `core/index.ts`. */
 import type { CallerKeys } from '../api-key.ts';
 import type { Config } from '../config.ts';
 import type { ErrorKind } from '../errors.ts';

@@ -1,3 +1,4 @@
+/** What is put on record of a request: made of the exchange when the request is over, and handed to `settle` and `log`. */
 import { completionTokens, promptTokens, totalTokens } from '../chat.ts';
 import type { Usage } from '../chat.ts';
 import type { Arrived, LostAnswer, Outcome, RecordedUsage, RequestRecord } from './context.ts';

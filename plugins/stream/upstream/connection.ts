@@ -1,3 +1,4 @@
+/** The connections to a provider: how one is made, whether it was stale, and what its failure is for the caller. */
 import type { buildConnector, Client, Dispatcher } from 'undici';
 import { timeLimit } from '../../../core/cancellation.ts';
 import { GatewayError } from '../../../core/errors.ts';
