@@ -206,8 +206,9 @@ const own: OwnCalls = {
     const finished = turn.then(async () => {
       if (!isOpen) await open();
       await drain.finish();
+      return true;
     });
-    const isDrained = await Promise.race([finished.then(() => true, () => false), timeUp]);
+    const isDrained = await Promise.race([finished.catch(() => false), timeUp]);
     tellBuried();
     drain.close();
     await Promise.race([store.close().catch(() => {}), timeUp]);
