@@ -7,6 +7,7 @@ import type { Config } from '../core/config.ts';
 import { askableOf } from '../core/names.ts';
 import type { Askable } from '../core/names.ts';
 import type { LoadedPlugin } from '../core/host/plugin.ts';
+import { fieldsOf, textOf } from '../core/wire/fields.ts';
 import type { DefaultPolicyBlock } from '../schemas/routing.ts';
 import { readEnvironment } from './environment.ts';
 import { fingerprint } from './fingerprint.ts';
@@ -92,7 +93,7 @@ interface Parts extends Omit<ServerFacts, 'isGuarded'> {
 /** Null where there are faults; all of them are reported to `findings`. */
 function resolveConfig(main: Reading, { plugins, known, ...given }: Parts, findings: Findings): Config | null {
   const blocks = mergeReadings(main, findings);
-  const declared = new Map(Array.from(blocks.providers, ([id, { value }]) => [id, value.dialect ?? id]));
+  const declared = new Map(Array.from(blocks.providers, ([id, { value }]) => [id, textOf(fieldsOf(value)['dialect']) ?? id]));
   const offer = offerOf(blocks.models, { providers: declared, main });
   const names = resolveNames({ ...offer, policies: blocks.policies }, findings);
   const isSound = (...path: string[]): boolean => findings.isSound({ source: main.source, path });
