@@ -7,7 +7,7 @@ import { isFields } from '../../core/wire/fields.ts';
 import { hideBraces, showBraces } from '../source.ts';
 
 /** Aliases, tags and directives; and what the two readers take differently. */
-const unusual = /(?:^|[\s[{,])[&*!?:]|^%|^ +---|^ *\t|\r|<<|__proto__|(?<!: )(?:null|~)\s*[:,}]|\d[eE][+-]?\d{3}/im;
+const unusual = /(?:^|[\s[{,])[&*!?:]|^%|^ *\.{3}|^ +---|^ *\t|\r|<<|__proto__|(?<!: )(?:null|~)\s*[:,}]|\d[eE][+-]?\d{3}/im;
 
 /** The values that the YAML parser would give, with their references. Null: the text is for the YAML parser, which also says what is wrong. */
 export function readQuickYaml(text: string): Record<string, unknown> | null {

@@ -32,7 +32,7 @@ describe('usual YAML', () => {
   });
 
   test.each([
-    ['a: 1\na: 2'], ['__proto__: 1'], ['a: { __proto__: 1 }'], ['a: &x 1'], ['a: *x'], ['a: !!str 1'], ['null: 1'], ['? a\n: b'], ['a: [b'], ['- a'], ['a'], [''], ['a:\n\t- b'], ['  a:\n  \t'], ['    ---\n\n   b:  x\n'], ['a: b\r\nc: d'],
+    ['a: 1\na: 2'], ['__proto__: 1'], ['a: { __proto__: 1 }'], ['a: &x 1'], ['a: *x'], ['a: !!str 1'], ['null: 1'], ['? a\n: b'], ['a: [b'], ['- a'], ['a'], [''], ['a:\n\t- b'], ['  a:\n  \t'], ['    ---\n\n   b:  x\n'], ['...\na: b'], ['# c\n...\na: b'], ['a: b\r\nc: d'],
   ])('leaves to the YAML parser: %j', (text) => {
     expect(readQuickYaml(text)).toBeNull();
   });
