@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import { Exit, exitCodeOf } from '../exit.ts';
 import type { Secret } from '../secret.ts';
 import { runningWith } from './running-files.ts';
+import type { RunningProcess } from './running-files.ts';
 
 export interface Running {
   readonly config: Config;
@@ -12,12 +13,12 @@ export interface Running {
   readonly file: string;
 }
 
-/** The address of a gateway that serves with this config on this machine; null: none does. */
-export const runningUrl = ({ config, file }: Running): string | null => runningWith(config.server.dataDir).find((one) => one.config === file)?.url ?? null;
+/** A gateway that serves with this config on this machine; null: none does. */
+export const runningOf = ({ config, file }: Running): RunningProcess | null => runningWith(config.server.dataDir).find((one) => one.config === file) ?? null;
 
 /** Sends a request to it, with the admin key. */
 export async function askRunning(running: Running, path: string, init: RequestInit = {}): Promise<Response> {
-  const url = runningUrl(running);
+  const url = runningOf(running)?.url ?? null;
   const { adminKey, dataDir } = running.config.server;
   if (url === null) throw new Exit(5, `No gateway serves with ${running.file} and the data directory ${dataDir} on this machine.`);
   return await askGateway({ url, adminKey }, path, init);
@@ -27,13 +28,19 @@ export async function askRunning(running: Running, path: string, init: RequestIn
 export interface Askable {
   readonly url: string;
   readonly adminKey: Secret | null;
+  /** How long an answer may take to begin; half a minute where absent. */
+  readonly patienceMs?: number;
 }
 
-export async function askGateway({ url, adminKey }: Askable, path: string, init: RequestInit): Promise<Response> {
+/** Throws an Exit: 5 where it does not answer, as one that hangs does not, and another code where it refuses. */
+export async function askGateway({ url, adminKey, patienceMs = 30_000 }: Askable, path: string, init: RequestInit): Promise<Response> {
   const headers = { ...(init.headers as Record<string, string> | undefined), ...(adminKey !== null && { authorization: `Bearer ${adminKey.reveal()}` }) };
-  const response = await fetchRunning(url + path, { ...init, headers }).catch((cause: unknown) => {
+  const waiting = new AbortController();
+  const late = setTimeout(() => waiting.abort(new Error(`it has said nothing for ${patienceMs / 1000} s`)), patienceMs);
+  const signal = init.signal ? AbortSignal.any([init.signal, waiting.signal]) : waiting.signal;
+  const response = await fetchRunning(url + path, { ...init, headers, signal }).catch((cause: unknown) => {
     throw new Exit(5, `The gateway at ${url} does not answer: ${cause instanceof Error ? ((cause.cause as Error | undefined)?.message ?? cause.message) : String(cause)}`, { cause });
-  });
+  }).finally(() => clearTimeout(late));
   if (response.ok) return response;
   const said = ((await response.json().catch(() => null)) as { error?: { message?: string; code?: string } } | null)?.error;
   throw new Exit(exitCodeOf(said?.code), `The gateway at ${url} refused with ${response.status}: ${said?.message ?? 'it did not say why'}`);

@@ -10,7 +10,7 @@ import type { Logger } from '../../logger.ts';
 import { counted, printable } from '../../table.ts';
 import { version } from '../../version.ts';
 import { isFields } from '../../wire/fields.ts';
-import { isAnswering, runningUrl } from '../ask-running.ts';
+import { isAnswering, runningOf } from '../ask-running.ts';
 import { contentsOf } from '../banner.ts';
 
 export interface DoctorParts extends Output {
@@ -59,9 +59,10 @@ async function checkup(part: string, look: () => ReturnType<NonNullable<AnyPlugi
 
 /** A gateway that serves with this config, if there is one. */
 async function ofServing(config: Config, file: string): Promise<Finding> {
-  const url = runningUrl({ config, file });
-  if (url === null) return { part: 'serving', state: 'note', text: 'no gateway serves with this config on this machine' };
-  if (!(await isAnswering(url))) return { part: 'serving', state: 'fault', text: `the gateway at ${url} does not answer`, fix: 'see its output; gateway restart puts a new process in its place' };
+  const running = runningOf({ config, file });
+  if (running === null) return { part: 'serving', state: 'note', text: 'no gateway serves with this config on this machine' };
+  const { url, pid } = running;
+  if (!(await isAnswering(url))) return { part: 'serving', state: 'fault', text: `the gateway at ${url} does not answer`, fix: `see its output; where it hangs, gateway restart cannot reach it: kill -9 ${pid}, and start it again` };
   return { part: 'serving', state: 'good', text: `a gateway serves at ${url}` };
 }
 

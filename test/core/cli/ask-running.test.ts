@@ -1,0 +1,33 @@
+/** How commands ask a gateway of this machine that accepts connections and says nothing, as one does that hangs. */
+import { createServer } from 'node:http';
+import type { RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { askGateway } from '../../../core/cli/ask-running.ts';
+import { certificate } from '../../_kit/certificate.ts';
+
+async function serve(scheme: 'http' | 'https', listener: RequestListener): Promise<string> {
+  const server = scheme === 'http' ? createServer(listener) : createTlsServer(certificate('DNS:one.example'), listener);
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test.each(['http', 'https'] as const)('a gateway that hangs is not waited for without end: %s', async (scheme) => {
+  const url = await serve(scheme, () => {});
+  await expect(askGateway({ url, adminKey: null, patienceMs: 50 }, '/api/targets', {})).rejects.toMatchObject({ code: 5, message: `The gateway at ${url} does not answer: it has said nothing for 0.05 s` });
+});
+
+test.each(['http', 'https'] as const)('an answer that has begun may take its time: %s', { retry: 2 }, async (scheme) => {
+  // it begins late where the machine stands still
+  const url = await serve(scheme, (_, answer) => {
+    answer.write('one ');
+    setTimeout(() => answer.end('two'), 2500);
+  });
+  const answer = await askGateway({ url, adminKey: null, patienceMs: 2000 }, '/api/targets', {});
+  expect(await answer.text()).toBe('one two');
+});
