@@ -1,6 +1,8 @@
 /** The gateway's own files name each other by relative paths, and Node need not look for them. */
-import { existsSync } from 'node:fs';
+import { lstatSync, realpathSync } from 'node:fs';
 import { registerHooks } from 'node:module';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 const { href: root } = new URL('../..', import.meta.url);
 const isSource = import.meta.url.endsWith('.ts');
@@ -19,5 +21,17 @@ export function importDirectly(): void {
 function ownFile(specifier: string, importer: string | undefined): { url: string; format: string; shortCircuit: true } | null {
   if (importer?.startsWith(root) !== true || !specifier.startsWith('.') || !specifier.endsWith(extension)) return null;
   const url = new URL(specifier, importer);
-  return existsSync(url) ? { url: url.href, format, shortCircuit: true } : null;
+  return isPlain(fileURLToPath(url)) ? { url: url.href, format, shortCircuit: true } : null;
+}
+
+/** Folders, and whether no part of their path is a link. */
+const folders = new Map<string, boolean>();
+
+/** Whether it is a file at its own address. safety: one that a link leads to, as a file that plugins of a team share, would be there twice */
+function isPlain(file: string): boolean {
+  if (lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) return false;
+  const folder = dirname(file);
+  const known = folders.get(folder) ?? realpathSync.native(folder) === folder;
+  folders.set(folder, known);
+  return known;
 }

@@ -1,6 +1,6 @@
 /** Files of the gateway that import each other, in a process with the sources of Node itself. */
 import { execFile } from 'node:child_process';
-import { cpSync } from 'node:fs';
+import { cpSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -10,10 +10,11 @@ import { folderOf } from '../../config/folder.ts';
 const runs = promisify(execFile);
 const own = fileURLToPath(new URL('../../../core/host/own-files.ts', import.meta.url));
 
-/** What a process says that imports `plugins/first.ts` of a gateway with these files. */
-async function saidBy(files: Record<string, string>): Promise<string> {
+/** What a process says that imports `plugins/first.ts` of a gateway with these files, and with links to others of them. */
+async function saidBy(files: Record<string, string>, links: Record<string, string> = {}): Promise<string> {
   const folder = folderOf({ ...files, 'package.json': '{ "type": "module" }', 'main.ts': "import { importDirectly } from './core/host/own-files.ts';\nimportDirectly();\nawait import('./plugins/first.ts').catch(({ message }) => console.log(message));" });
   cpSync(own, join(folder, 'core/host/own-files.ts'));
+  for (const [link, to] of Object.entries(links)) symlinkSync(join(folder, to), join(folder, link));
   const { stdout } = await runs(process.execPath, [join(folder, 'main.ts')]);
   return stdout.trim().replaceAll(folder, '');
 }
@@ -24,6 +25,14 @@ test('a file is one, from wherever it is imported', async () => {
     'plugins/second.ts': "import { seen } from './../core/seen.ts';\nseen.push('second' satisfies string);",
     'core/seen.ts': 'export const seen: string[] = [];',
   })).toBe('second');
+});
+
+test.each([['a file', { 'plugins/seen.ts': 'team/seen.ts' }, './seen.ts'], ['a folder', { 'plugins/linked': 'team' }, './linked/seen.ts']])('%s that is a link is what it leads to, so that there is one of it', async (_, links, linked) => {
+  expect(await saidBy({
+    'plugins/first.ts': `import { seen } from '${linked}';\nimport '../team/second.ts';\nconsole.log(seen.join());`,
+    'team/second.ts': "import { seen } from './seen.ts';\nseen.push('second');",
+    'team/seen.ts': 'export const seen: string[] = [];',
+  }, links)).toBe('second');
 });
 
 test('packages, parts of Node and other kinds of files are found as ever', async () => {
