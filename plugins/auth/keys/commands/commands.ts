@@ -109,12 +109,15 @@ async function rotate(run: Run): Promise<void> {
   run.print([fresh, '', `The key is shown only this once. Write this at ${key.writtenAt}, in the place of the \`key\` or \`hash\` of "${name}":`, '', '    hash:', ...lines, '', refused === null ? 'It is good as soon as the gateway has read the file again.' : `The key is refused after that too: ${refused}.`, ''].join('\n'));
 }
 
+/** Nothing was done: the file of the config is its owner's. safety: a script that takes a key away learns it from the exit code */
+const unchanged = ({ name, writtenAt }: ShownKey, what: string): Exit => new Exit(1, `"${name}" is as it was: it is written at ${writtenAt}. ${what}`);
+
 async function turn(run: Run, disabled: boolean): Promise<void> {
   const name = nameOf(run, disabled ? 'disable' : 'enable');
   const asking = await connect(run);
   const key = await find(asking, name, run);
-  if (key.source === 'yaml') return run.print(`"${name}" is written at ${key.writtenAt}. ${disabled ? 'Write there' : 'Take this away there'}, and save the file:\n\n    disabled: true\n`);
-  const changed = (await asking.ask('PATCH', pathOf(name), { disabled })) as ShownKey;
+  if (key.source === 'yaml' && key.disabled !== disabled) throw unchanged(key, `${disabled ? 'Write there' : 'Take this away there'}, and save the file:\n\n    disabled: true`);
+  const changed = key.source === 'yaml' ? key : ((await asking.ask('PATCH', pathOf(name), { disabled })) as ShownKey);
   if (run.json) return run.print(`${JSON.stringify(changed, null, 2)}\n`);
   if (disabled) return run.print(`The key "${name}" is refused from now on; requests that run come to their end.\n`);
   const refused = whyRefused(changed);
@@ -125,7 +128,7 @@ async function remove(run: Run): Promise<void> {
   const name = nameOf(run, 'delete');
   const asking = await connect(run);
   const key = await find(asking, name, run);
-  if (key.source === 'yaml') return run.print(`"${name}" is written at ${key.writtenAt}. Delete its entry there, and save the file.\n`);
+  if (key.source === 'yaml') throw unchanged(key, 'Delete its entry there, and save the file.');
   const deleted = await asking.ask('DELETE', pathOf(name));
   run.print(run.json ? `${JSON.stringify(deleted, null, 2)}\n` : `The key "${name}" is deleted.\n`);
 }

@@ -107,9 +107,22 @@ describe('with a gateway that runs', () => {
     expect((await command('keys rotate yaml --overlap 0')).out).not.toContain('expires');
     expect(out).toMatch(/It is good as soon as the gateway has read the file again\.\n$/);
     expect((await command('keys rotate off')).out).toMatch(/The key is refused after that too: disabled\.\n$/);
-    expect((await command('keys disable yaml')).out).toMatch(/is written at \S+:\d+\. Write there, and save the file:\n\n {4}disabled: true\n/);
-    expect((await command('keys delete yaml')).out).toMatch(/Delete its entry there/);
+  });
+
+  // a script that takes a key away must not take it for done
+  test.each([
+    ['keys disable yaml', /^"yaml" is as it was: it is written at \S+:\d+\. Write there, and save the file:\n\n {4}disabled: true$/],
+    ['keys enable off --json', /^"off" is as it was: it is written at \S+:\d+\. Take this away there, and save the file:\n\n {4}disabled: true$/],
+    ['keys delete yaml --json', /^"yaml" is as it was: it is written at \S+:\d+\. Delete its entry there, and save the file\.$/],
+  ])('%s fails, because the key is in the YAML, and says what to do', async (line, message) => {
+    await expect(command(line)).rejects.toMatchObject({ code: 1, message: expect.stringMatching(message) });
     expect(await statusOf('key-in-the-yaml-0123456789')).toBe(200);
+  });
+
+  test('says of a key in the YAML that it is disabled, or not, where it is so already', async () => {
+    expect((await command('keys disable off')).out).toMatch(/^The key "off" is refused/);
+    expect((await command('keys enable yaml')).out).toMatch(/^The key "yaml" is good/);
+    expect(JSON.parse((await command('keys disable off --json')).out)).toMatchObject({ name: 'off', source: 'yaml', disabled: true });
   });
 
   test.each([
