@@ -49,6 +49,7 @@ describe('with a gateway that serves', () => {
     expect(listed).toMatch(/3 targets, 2 at rest\n$/);
     expect(await ask('route', '--model', 'plain', '--key', 'team', 'hi')).toMatch(/1 +far +plain.*\n(.*\n)*– +near +plain +near#1\/plain-1.*ruled out: rests for \d+ s \(rate limit\) \(route\/health\)/);
     expect(await ask('targets', 'wake', 'near#1/plain-1')).toBe('near#1/plain-1 stands; the next request may ask it\n');
+    expect(JSON.parse(await ask('targets', 'wake', 'near#1/plain-1', '--json'))).toMatchObject({ target: 'near#1/plain-1', state: 'standing' });
     expect(await ask('route', '--model', 'plain', '--key', 'team', 'hi')).toMatch(/1 +near +plain +near#1\/plain-1/);
   });
 });

@@ -39,8 +39,8 @@ const columns: readonly Column<ShownTarget>[] = [
   { title: 'FAILED', isNumber: true, read: ({ failures }) => String(failures) },
 ];
 
-async function wake({ askRunning, words: [verb, name, ...more], print }: CommandRun<never>): Promise<void> {
+async function wake({ askRunning, words: [verb, name, ...more], json, print }: CommandRun<never>): Promise<void> {
   if (verb !== 'wake' || name === undefined || more.length > 0) throw new UsageError('Write `gateway targets`, or `gateway targets wake NAME` with a name of that list.');
-  await askRunning(`/api/targets/wake?name=${encodeURIComponent(name)}`, { method: 'POST' });
-  print(`${name} stands; the next request may ask it\n`);
+  const woken = (await (await askRunning(`/api/targets/wake?name=${encodeURIComponent(name)}`, { method: 'POST' })).json()) as ShownTarget;
+  print(json ? `${JSON.stringify(woken, null, 2)}\n` : `${name} stands; the next request may ask it\n`);
 }
