@@ -7,7 +7,6 @@ import module from 'node:module';
 import { dirname } from 'node:path';
 import v8 from 'node:v8';
 import { collectAfterStart } from './host/threads/collect.ts';
-import { importDirectly } from './host/own-files.ts';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 19)) {
@@ -24,6 +23,8 @@ module.enableCompileCache();
 const cache = module.getCompileCacheDir();
 // cost: threads look here for the folder. The thread of the log then loads no TypeScript compiler, which is 30 MB and 150 ms of a start
 if (cache !== undefined) process.env['NODE_COMPILE_CACHE'] ??= dirname(cache);
+// an older Node has not all that these import, and is told so above
+const { importDirectly } = await import('./host/own-files.ts');
 importDirectly();
 await import('./cli/program.ts');
 

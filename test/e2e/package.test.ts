@@ -130,7 +130,11 @@ describe('the tarball', () => {
   });
 
   test('says in one line what it needs where Node is too old', async () => {
-    const older = `data:text/javascript,${encodeURIComponent("Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.18.1' } }); Object.defineProperty(process, 'version', { value: 'v20.18.1' });")}`;
+    // an older Node exports less: an import of a name that it lacks ends the process before a line of ours runs
+    const lacking = `data:text/javascript,${encodeURIComponent("import module from 'node:module'; export default module; export const { createRequire } = module;")}`;
+    const fakes = "import module from 'node:module'; Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.18.1' } }); Object.defineProperty(process, 'version', { value: 'v20.18.1' });";
+    const hook = `module.registerHooks({ resolve: (name, context, next) => (name === 'node:module' && context.parentURL?.startsWith('file:') ? { url: '${lacking.replaceAll("'", '%27')}', shortCircuit: true } : next(name, context)) });`;
+    const older = `data:text/javascript,${encodeURIComponent(fakes + hook)}`;
     const { code, stderr, stdout } = await run(['check'], { cwd: project.folder, main: project.main, env: { NODE_OPTIONS: `--import ${older}` } });
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/^Model Gateway needs Node 22\.19 or newer, this is v20\.18\.1\. .*npx -p node@24 -p model-gateway model-gateway.*\n$/)]);
   });
