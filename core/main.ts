@@ -19,11 +19,11 @@ if (process.pid === 1) {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void (process.listenerCount(signal) === 1 && process.exit(0)));
 }
 
-module.enableCompileCache();
+// an older Node has not all that these import, and was told so above
+await import(new URL('compile-cache.mjs', import.meta.url).href);
 const cache = module.getCompileCacheDir();
 // cost: threads look here for the folder. The thread of the log then loads no TypeScript compiler, which is 30 MB and 150 ms of a start
 if (cache !== undefined) process.env['NODE_COMPILE_CACHE'] ??= dirname(cache);
-// an older Node has not all that these import, and is told so above
 const { importDirectly } = await import('./host/own-files.ts');
 importDirectly();
 await import('./cli/program.ts');
