@@ -52,7 +52,7 @@ function unlessRefused(encode: () => WireRequest): WireRequest | null {
 }
 
 /** The request as a provider of this form may see it. Throws `unsupported_value` for what it cannot be answered without. @param form of the provider */
-export function withoutNative(request: ChatRequest, form: string | undefined): { readonly request: ChatRequest; readonly adjustments: readonly Adjustment[] } {
+function withoutNative(request: ChatRequest, form: string | undefined): { readonly request: ChatRequest; readonly adjustments: readonly Adjustment[] } {
   if (request.form === undefined || request.form === form) return { request, adjustments: [] };
   const left = new Adjustments();
   const { native, ...others } = request;

@@ -5,8 +5,10 @@
  */
 import type { Provider } from '../config.ts';
 import { type Chunk, reasoningField } from '../chat.ts';
-import type { Target } from './dialect.ts';
+import type { Target, WireEvent } from './dialect.ts';
 import { type ErrorCode, GatewayError } from '../errors.ts';
+import { type Fields, isFields } from './fields.ts';
+import { parseAnswer } from './json.ts';
 import { type UpstreamHeaders, retryAfterMs, withoutLimits } from './retry-after.ts';
 import { isCredential, mayBeSecret, quotable, Secret } from '../secret.ts';
 
@@ -105,6 +107,23 @@ export const statusCodes: Readonly<Record<number, ErrorCode>> = {
 
 /** The error for an answer that is not of the wire format. @param what the provider sent in its place */
 export const invalidAnswer = (what: string, cause?: unknown): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`, { cause });
+
+/**
+ * The object in an event of a stream. Throws what `errorIn` makes of the body of an event that is called `error`, and
+ * `upstream_invalid_response` where any other is no JSON object.
+ */
+export function objectIn({ event, data }: WireEvent, target: Target, errorIn: (body: unknown, target: Target) => GatewayError): Fields {
+  let value: unknown;
+  try {
+    value = parseAnswer(data);
+  } catch (cause) {
+    if (event === 'error') throw errorIn(data, target);
+    throw invalidAnswer('an event that is not JSON', cause);
+  }
+  if (event === 'error') throw errorIn(value, target);
+  if (!isFields(value)) throw invalidAnswer('an event that is not a JSON object');
+  return value;
+}
 
 /** The code in an error as text. wire: OpenRouter has a number (OpenRouter: Errors); xAI has a sentence (vercel/ai, packages/xai/src/xai-error.ts, 2026-11), which is no code for a caller. */
 export function codeIn(value: unknown): string | null {

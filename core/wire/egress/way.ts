@@ -40,7 +40,7 @@ export function connectorOf({ proxy, ca }: Way): Connect {
 }
 
 /** A fault of the proxy. Its message is for the operator. */
-export class ProxyFault extends Error {
+class ProxyFault extends Error {
   readonly code = 'PROXY';
 }
 

@@ -6,8 +6,7 @@
 import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../../core/wire/fields.ts';
-import { parseAnswer } from '../../../core/wire/json.ts';
-import { invalidAnswer } from '../../../core/wire/upstream-error.ts';
+import { invalidAnswer, objectIn } from '../../../core/wire/upstream-error.ts';
 import { callIdFrom } from '../families/call-ids.ts';
 import { type BlockPlace, detailOf } from '../families/thinking-blocks.ts';
 import { answerTool } from './answer-tool.ts';
@@ -94,16 +93,8 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   return answer.out;
 }
 
-function parseEvent({ event, data }: WireEvent, target: Target): Fields {
-  let value: unknown;
-  try {
-    value = parseAnswer(data);
-  } catch (cause) {
-    if (event === 'error') throw decodeAnswerError(data, target);
-    throw invalidAnswer('an event that is not JSON', cause);
-  }
-  if (event === 'error') throw decodeAnswerError(value, target);
-  if (!isFields(value)) throw invalidAnswer('an event that is not a JSON object');
+function parseEvent(event: WireEvent, target: Target): Fields {
+  const value = objectIn(event, target, decodeAnswerError);
   if (isError(value)) throw decodeAnswerError(value, target);
   return value;
 }

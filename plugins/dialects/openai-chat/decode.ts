@@ -7,8 +7,7 @@ import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
-import { parseAnswer } from '../../../core/wire/json.ts';
-import { billed, invalidAnswer } from '../../../core/wire/upstream-error.ts';
+import { billed, invalidAnswer, objectIn } from '../../../core/wire/upstream-error.ts';
 import { decodeAnswerError, isError } from './error.ts';
 import { habitsOf, type Vendor } from './habits.ts';
 import { createThinkTags, type Split, type ThinkTags } from './think-tags.ts';
@@ -104,17 +103,9 @@ function newAnswer(vendor: Vendor, target: Target): AnswerState {
   return { vendor, target, hasThinkTags, choices: [], counts: null, id: '', top: {}, sources: {}, givenSources: new Set(), hasSearched: false, isOver: false, fault: null, out: [] };
 }
 
-function parseEvent({ event, data }: WireEvent, target: Target): Fields {
-  let value: unknown;
-  try {
-    value = parseAnswer(data);
-  } catch (cause) {
-    if (event === 'error') throw decodeAnswerError(data, target);
-    throw invalidAnswer('an event that is not JSON', cause);
-  }
+function parseEvent(event: WireEvent, target: Target): Fields {
+  const value = objectIn(event, target, decodeAnswerError);
   // wire: Groq reports a broken stream as `event: error`. Other servers send `error` instead of `choices`, or beside them (OpenRouter: Errors, vLLM)
-  if (event === 'error') throw decodeAnswerError(value, target);
-  if (!isFields(value)) throw invalidAnswer('an event that is not a JSON object');
   if (isError(value)) throw decodeAnswerError(value, target);
   return value;
 }

@@ -3,11 +3,10 @@
  * event. A whole body goes through the same functions, item by item. wire: events as in OpenAI: Responses, Streaming events.
  */
 import type { Chunk, FinishReason } from '../../../core/chat.ts';
-import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
+import type { Decoder, Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
-import { parseAnswer } from '../../../core/wire/json.ts';
-import { billed, invalidAnswer } from '../../../core/wire/upstream-error.ts';
+import { billed, invalidAnswer, objectIn } from '../../../core/wire/upstream-error.ts';
 import { Calls, inputJson, inputPiece, isCustomCall } from './calls.ts';
 import { detailOf, type NextItem } from './details.ts';
 import { isAnother, type ItemKind, itemKinds, Items, type OpenItem, type OpenPart, unended, type Voice } from './items.ts';
@@ -44,7 +43,7 @@ export function createDecoder(target: Target): Decoder {
     push(event) {
       // wire: OpenAI sends no `[DONE]` here, but some compatible servers do (OpenRouter: Responses API)
       if (answer.isOver || event.data === '' || event.data.startsWith('[DONE]')) return noChunks;
-      const fields = parseEvent(event, target);
+      const fields = objectIn(event, target, decodeAnswerError);
       const type = typeof fields['type'] === 'string' ? fields['type'] : event.event;
       if (type === 'error' || (type === undefined && fields['error'])) throw decodeAnswerError(fields, target);
       answer.out = [];
@@ -67,19 +66,6 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   const answer = newAnswer(target);
   addResponse(answer, body, 'completed');
   return answer.out;
-}
-
-function parseEvent({ event, data }: WireEvent, target: Target): Fields {
-  let value: unknown;
-  try {
-    value = parseAnswer(data);
-  } catch (cause) {
-    if (event === 'error') throw decodeAnswerError(data, target);
-    throw invalidAnswer('an event that is not JSON', cause);
-  }
-  if (event === 'error') throw decodeAnswerError(value, target);
-  if (!isFields(value)) throw invalidAnswer('an event that is not a JSON object');
-  return value;
 }
 
 type EventReader = (answer: AnswerState, event: Fields) => void;
