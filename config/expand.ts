@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Document, Node } from 'yaml';
 import type { Findings } from './problems.ts';
-import { startsWith } from './problems.ts';
+import { keyOf, startsWith } from './problems.ts';
 import type { Path, Source } from './source.ts';
 import { keyText, mergeKey, nodeAt } from './source.ts';
 import { yaml } from './yaml/parser.ts';
@@ -113,8 +113,6 @@ export function expandValues(root: Record<string, unknown>, context: ExpandConte
   for (const name of Object.keys(root)) expandIn(root, name);
   return { writtenAt: (at) => written.get(keyOf(at)) ?? null, missing: expander.missing, files: expander.files };
 }
-
-const keyOf = (path: Path): string => path.join('\0');
 
 /** Expands the scalars of `source.document` in place. */
 export function expandDocument(context: ExpandContext): Expansion {

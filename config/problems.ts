@@ -81,7 +81,8 @@ const problemAt = (place: Place, message: string, hint: string | null): Problem 
   isReference: false,
 });
 
-const keyOf = (path: Path): string => path.map((step) => `\0${step}`).join('');
+/** A text that stands for a path alone. */
+export const keyOf = (path: Path): string => path.map((step) => `\0${step}`).join('');
 
 /** The hint `did you mean "…"?` with the known name that is nearest to `name`; null where no name is near. */
 export function didYouMean(name: string, known: Iterable<string>): string | null {

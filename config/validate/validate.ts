@@ -4,6 +4,7 @@ import type { AnyPlugin } from '../../core/host/plugin.ts';
 import { schemaWith } from '../../schemas/gateway.ts';
 import { diagnose } from './diagnose.ts';
 import type { Findings } from '../problems.ts';
+import { keyOf } from '../problems.ts';
 import type { Reading } from '../read.ts';
 import type { Path } from '../source.ts';
 import { validatorOf } from './validator.ts';
@@ -56,7 +57,7 @@ interface Check {
 function check({ reading, base, value, validator }: Check, findings: Findings): void {
   const { source, expansion } = reading;
   const pathOf = ({ instancePath }: Fault): Path => [...base, ...pointerSteps(instancePath, value)];
-  const isMissing = (path: Path): boolean => expansion.missing.some((miss) => miss.path.join('\0') === path.join('\0'));
+  const isMissing = (path: Path): boolean => expansion.missing.some((miss) => keyOf(miss.path) === keyOf(path));
   const { accepts, explains } = validator;
   // a provider without its variable is off, and has no faults for that
   const isFine = (): boolean => accepts(value) || (accepts.errors ?? []).every((fault) => isMissing(pathOf(fault)));

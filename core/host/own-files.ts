@@ -26,12 +26,16 @@ function ownFile(specifier: string, importer: string | undefined): { url: string
 
 /** Folders, and whether no part of their path is a link. */
 const folders = new Map<string, boolean>();
+/** cost: each file is imported by four others, and is looked at once. */
+const plain = new Set<string>();
 
 /** Whether it is a file at its own address. safety: one that a link leads to, as a file that plugins of a team share, would be there twice */
 function isPlain(file: string): boolean {
+  if (plain.has(file)) return true;
   if (lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) return false;
   const folder = dirname(file);
-  const known = folders.get(folder) ?? realpathSync.native(folder) === folder;
-  folders.set(folder, known);
-  return known;
+  const isReal = folders.get(folder) ?? realpathSync.native(folder) === folder;
+  folders.set(folder, isReal);
+  if (isReal) plain.add(file);
+  return isReal;
 }

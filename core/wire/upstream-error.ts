@@ -112,7 +112,7 @@ export const invalidAnswer = (what: string, cause?: unknown): GatewayError => ne
  * The object in an event of a stream. Throws what `errorIn` makes of the body of an event that is called `error`, and
  * `upstream_invalid_response` where any other is no JSON object.
  */
-export function objectIn({ event, data }: WireEvent, target: Target, errorIn: (body: unknown, target: Target) => GatewayError): Fields {
+export function eventIn({ event, data }: WireEvent, target: Target, errorIn: (body: unknown, target: Target) => GatewayError): Fields {
   let value: unknown;
   try {
     value = parseAnswer(data);

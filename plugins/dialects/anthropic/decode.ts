@@ -6,7 +6,7 @@
 import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../../core/wire/fields.ts';
-import { invalidAnswer, objectIn } from '../../../core/wire/upstream-error.ts';
+import { eventIn, invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { callIdFrom } from '../families/call-ids.ts';
 import { type BlockPlace, detailOf } from '../families/thinking-blocks.ts';
 import { answerTool } from './answer-tool.ts';
@@ -94,7 +94,7 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
 }
 
 function parseEvent(event: WireEvent, target: Target): Fields {
-  const value = objectIn(event, target, decodeAnswerError);
+  const value = eventIn(event, target, decodeAnswerError);
   if (isError(value)) throw decodeAnswerError(value, target);
   return value;
 }

@@ -7,7 +7,7 @@ import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
-import { billed, invalidAnswer, objectIn } from '../../../core/wire/upstream-error.ts';
+import { billed, eventIn, invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { decodeAnswerError, isError } from './error.ts';
 import { habitsOf, type Vendor } from './habits.ts';
 import { createThinkTags, type Split, type ThinkTags } from './think-tags.ts';
@@ -104,7 +104,7 @@ function newAnswer(vendor: Vendor, target: Target): AnswerState {
 }
 
 function parseEvent(event: WireEvent, target: Target): Fields {
-  const value = objectIn(event, target, decodeAnswerError);
+  const value = eventIn(event, target, decodeAnswerError);
   // wire: Groq reports a broken stream as `event: error`. Other servers send `error` instead of `choices`, or beside them (OpenRouter: Errors, vLLM)
   if (isError(value)) throw decodeAnswerError(value, target);
   return value;

@@ -6,7 +6,7 @@ import type { Chunk, FinishReason } from '../../../core/chat.ts';
 import type { Decoder, Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
-import { billed, invalidAnswer, objectIn } from '../../../core/wire/upstream-error.ts';
+import { billed, eventIn, invalidAnswer } from '../../../core/wire/upstream-error.ts';
 import { Calls, inputJson, inputPiece, isCustomCall } from './calls.ts';
 import { detailOf, type NextItem } from './details.ts';
 import { isAnother, type ItemKind, itemKinds, Items, type OpenItem, type OpenPart, unended, type Voice } from './items.ts';
@@ -43,7 +43,7 @@ export function createDecoder(target: Target): Decoder {
     push(event) {
       // wire: OpenAI sends no `[DONE]` here, but some compatible servers do (OpenRouter: Responses API)
       if (answer.isOver || event.data === '' || event.data.startsWith('[DONE]')) return noChunks;
-      const fields = objectIn(event, target, decodeAnswerError);
+      const fields = eventIn(event, target, decodeAnswerError);
       const type = typeof fields['type'] === 'string' ? fields['type'] : event.event;
       if (type === 'error' || (type === undefined && fields['error'])) throw decodeAnswerError(fields, target);
       answer.out = [];

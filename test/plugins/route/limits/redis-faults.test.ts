@@ -1,48 +1,28 @@
 /** What goes wrong between a ledger and its Redis: replies that are late or lost, errors, failovers. Each request counts once all the same. */
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { RedisClient } from '../../../../core/host/redis.ts';
 import { Missed } from '../../../../plugins/route/limits/counts/missed.ts';
 import { MemoryLedger } from '../../../../plugins/route/limits/counts/memory.ts';
 import { ParentCounts } from '../../../../plugins/route/limits/counts/parent.ts';
 import type { RedisLedger } from '../../../../plugins/route/limits/counts/redis.ts';
-import type { Level, Subject } from '../../../../plugins/route/limits/ledger.ts';
+import type { Subject } from '../../../../plugins/route/limits/ledger.ts';
 import { periodOf } from '../../../../plugins/route/limits/ledger.ts';
 import { startRedis } from '../../../_kit/servers.ts';
-import type { RedisServer } from '../../../_kit/servers.ts';
 import { pause } from '../../../_kit/upstream.ts';
-import { asking, connected, farFrom, holdOf, ledgerOver, limited } from './redis-scene.ts';
+import { asking, connected, farFrom, holdOf, ledgerOver, limited, other, redisOfFile, seenIn, touch } from './redis-scene.ts';
 
-let server: RedisServer;
-/** Past all gateways. */
-let redis: Redis;
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-beforeEach(async () => void (await redis.flushall()));
+const own = redisOfFile();
+const seen = (subject: Subject): ReturnType<typeof seenIn> => seenIn(own, subject);
 
-const other = limited('other', { requests: 1000, concurrent: 1000 });
-const forget = async (): Promise<void> => void (await redis.del('model-gateway:{limits}:alive'));
+const forget = async (): Promise<void> => void (await own.redis.del('model-gateway:{limits}:alive'));
 const budget = (pico: bigint) => ({ per: 'month' as const, pico, refusesUnknown: false });
 
-/** What Redis has of a value, as another gateway reads it. */
-async function seen(subject: Subject): Promise<Level | undefined> {
-  const [level] = await ledgerOver(await connected(server.url)).levels([subject]);
-  return level;
-}
-
-/** A request that begins and ends, so that the gateway makes itself known where it has to. */
-const touch = async (ledger: RedisLedger): Promise<void> => ledger.settle(await holdOf(ledger, [other]), 0);
 
 describe('what a request holds', () => {
   test.each([['a request', false, 3], ['a look', true, 2]])('stands and is let go where %s is given up, and the gateway gets another name while a reply is on its way', async (what, isLook, count) => {
     const one = limited(what, { concurrent: 5 });
-    const { ledger, proxy } = await farFrom(server.url);
+    const { ledger, proxy } = await farFrom(own.server.url);
     ledger.settle(await holdOf(ledger, [one]), 0);
     proxy.delayMs = 400;
     const late = ledger.reserve(asking([one], { isLook }));
@@ -59,7 +39,7 @@ describe('what a request holds', () => {
 
   test('of more values than one call takes is let go, where it ends while the gateway makes itself known', async () => {
     const all = Array.from({ length: 450 }, (_, at) => limited(`many-${at}`, { concurrent: 9 }));
-    const { ledger, proxy } = await farFrom(server.url);
+    const { ledger, proxy } = await farFrom(own.server.url);
     const holds = await Promise.all(all.map((one, at) => holdOf(ledger, [one, all[(at + 1) % 450] as Subject])));
     await forget();
     proxy.delayMs = 30;
@@ -68,7 +48,7 @@ describe('what a request holds', () => {
     for (const hold of holds) ledger.settle(hold, 0);
     ledger.settle(await again, 0);
     proxy.delayMs = 0;
-    const near = ledgerOver(await connected(server.url));
+    const near = ledgerOver(await connected(own.server.url));
     await expect.poll(async () => (await touch(ledger), (await near.levels(all)).reduce((sum, { running }) => sum + running, 0))).toBe(0);
   });
 
@@ -80,10 +60,10 @@ describe('what a request holds', () => {
       await replica.stop();
     });
     const one = limited('failover', { concurrent: 3 });
-    const { ledger, client, proxy } = await farFrom(server.url);
+    const { ledger, client, proxy } = await farFrom(own.server.url);
     await holdOf(ledger, [one]);
-    await redis.config('SET', 'repl-diskless-sync-delay', '0');
-    await two.replicaof('127.0.0.1', new URL(server.url).port);
+    await own.redis.config('SET', 'repl-diskless-sync-delay', '0');
+    await two.replicaof('127.0.0.1', new URL(own.server.url).port);
     await expect.poll(async () => await two.hlen('model-gateway:{limits}:running:meta.x failover')).toBe(1);
     await two.replicaof('NO', 'ONE');
     const holds = [await holdOf(ledger, [one]), await holdOf(ledger, [one])];
@@ -97,7 +77,7 @@ describe('what a request holds', () => {
 
   test('of a value without a limit of tokens is no token', async () => {
     const [tight, free] = [limited('tight', { tokens: 1000 }), limited('free', { requests: 100 })];
-    const ledger = ledgerOver(await connected(server.url));
+    const ledger = ledgerOver(await connected(own.server.url));
     const hold = await holdOf(ledger, [tight, free], { tokens: 500 });
     await forget();
     await touch(ledger);
@@ -112,8 +92,8 @@ describe('what was spent', () => {
     const paid = limited('paid', { budgets: [budget(1000n)] });
     const log = { sum: 0n };
     const tell = (ledger: RedisLedger): void => ledger.atLeast([{ subject: paid, per: 'month', start: periodOf('month', Date.now()).start, pico: log.sum }]);
-    const { ledger: far, away, back } = await farFrom(server.url);
-    const near = ledgerOver(await connected(server.url));
+    const { ledger: far, away, back } = await farFrom(own.server.url);
+    const near = ledgerOver(await connected(own.server.url));
     for (const one of [far, near]) {
       one.seeds.read = async () => log.sum;
       one.readAgain = () => tell(one);
@@ -137,7 +117,7 @@ describe('what was spent', () => {
   });
 
   test('fits to the last digit where the budget is larger than a number of Lua', async () => {
-    const ledger = ledgerOver(await connected(server.url));
+    const ledger = ledgerOver(await connected(own.server.url));
     for (let at = 0; at < 60; at++) {
       const cap = 9_000_000n * 10n ** 12n - BigInt(at) * 12_345_678_901_234n - 1n;
       const one = limited(`huge-${at}`, { budgets: [budget(cap)] });
@@ -161,8 +141,8 @@ describe('what was spent', () => {
 describe('a request counts once', () => {
   test('where Redis refused it, its reply was lost, and the gateway let it in', async () => {
     const three = limited('three', { requests: 3 });
-    const { ledger: far, proxy } = await farFrom(server.url);
-    const near = ledgerOver(await connected(server.url));
+    const { ledger: far, proxy } = await farFrom(own.server.url);
+    const near = ledgerOver(await connected(own.server.url));
     await touch(far);
     for (let at = 0; at < 3; at++) await near.reserve(asking([three]));
     proxy.delayMs = 3_600_000;
@@ -174,8 +154,8 @@ describe('a request counts once', () => {
 
   test('where Redis has no memory left for several at one time', async () => {
     const one = limited('full', { requests: 100_000, tokens: 1_000_000, budgets: [budget(10n ** 9n)] });
-    const ledger = ledgerOver(await connected(server.url));
-    onTestFinished(async () => void (await redis.config('SET', 'maxmemory', '0')));
+    const ledger = ledgerOver(await connected(own.server.url));
+    onTestFinished(async () => void (await own.redis.config('SET', 'maxmemory', '0')));
     const serve = async (): Promise<void> => {
       ledger.settle(await holdOf(ledger, [one]), 5);
       ledger.charge({ subjects: [one], pico: 3n, at: Date.now() });
@@ -183,19 +163,19 @@ describe('a request counts once', () => {
     };
     const serveMany = async (): Promise<void> => void (await Promise.all([1, 2, 3, 4, 5].map(async () => { for (let at = 0; at < 20; at++) await serve(); })));
     await serveMany();
-    await redis.config('SET', 'maxmemory', '1');
+    await own.redis.config('SET', 'maxmemory', '1');
     await serveMany();
-    await redis.config('SET', 'maxmemory', '0');
+    await own.redis.config('SET', 'maxmemory', '0');
     await serveMany();
     await expect.poll(async () => (await touch(ledger), await seen(one))).toMatchObject({ requests: 300, tokens: 1500, running: 0, budgets: [{ spent: 900n, held: 0n }] });
   });
 
   test('where Redis is slow and has just begun, so that it knows no script', async () => {
     const three = limited('begun', { requests: 3 });
-    const near = ledgerOver(await connected(server.url));
+    const near = ledgerOver(await connected(own.server.url));
     for (let at = 0; at < 2; at++) await near.reserve(asking([three]));
-    const { ledger: far, proxy } = await farFrom(server.url);
-    await redis.script('FLUSH');
+    const { ledger: far, proxy } = await farFrom(own.server.url);
+    await own.redis.script('FLUSH');
     // two such answers are too late, one is not, with as much time as there can be for a busy machine
     proxy.delayMs = 155;
     expect((await far.reserve(asking([three]))).levels[0]?.requests).toBe(3);
@@ -203,7 +183,7 @@ describe('a request counts once', () => {
 
   test('where it used more tokens than Redis can count', async () => {
     const one = limited('endless', { tokens: 1000 });
-    const client: RedisClient = await connected(server.url);
+    const client: RedisClient = await connected(own.server.url);
     const ledger = ledgerOver(client);
     const holds = await Promise.all([1, 2, 3].map(() => holdOf(ledger, [one])));
     for (const hold of holds) ledger.settle(hold, 1e20);
@@ -216,11 +196,11 @@ describe('a minute is any 60 s', () => {
   test('also of what Redis hears late', async () => {
     const two = limited('late', { requests: 2 });
     const clock = { shift: -58_000 };
-    const { ledger: far, away, back } = await farFrom(server.url, { clock: () => Date.now() + clock.shift });
+    const { ledger: far, away, back } = await farFrom(own.server.url, { clock: () => Date.now() + clock.shift });
     await away();
     expect((await far.reserve(asking([two]))).refusal).toBeNull();
     clock.shift = 0;
-    expect((await ledgerOver(await connected(server.url)).reserve(asking([two]))).refusal).toBeNull();
+    expect((await ledgerOver(await connected(own.server.url)).reserve(asking([two]))).refusal).toBeNull();
     await back();
     const { refusal } = await far.reserve(asking([two]));
     expect(refusal?.lack).toBe('requests');
@@ -232,9 +212,9 @@ describe('a minute is any 60 s', () => {
 
   test('where the clock of Redis was set back by an hour', async () => {
     const two = limited('shifted', { requests: 2 });
-    const ledger = ledgerOver(await connected(server.url));
+    const ledger = ledgerOver(await connected(own.server.url));
     for (let at = 0; at < 2; at++) await ledger.reserve(asking([two]));
-    await redis.eval(`
+    await own.redis.eval(`
       local slots = redis.call('LRANGE', KEYS[2], 0, -1)
       redis.call('DEL', KEYS[2])
       for _, slot in ipairs(slots) do
@@ -250,9 +230,9 @@ describe('a minute is any 60 s', () => {
 
   test('where Redis has evicted a part of what it counted', async () => {
     const five = limited('shifted', { requests: 5 });
-    const ledger = ledgerOver(await connected(server.url));
+    const ledger = ledgerOver(await connected(own.server.url));
     for (let at = 0; at < 3; at++) await ledger.reserve(asking([five]));
-    await redis.del(names[1]);
+    await own.redis.del(names[1]);
     expect((await ledger.reserve(asking([five]))).levels[0]?.requests).toBe(1);
   });
 });
@@ -290,7 +270,7 @@ describe('what Redis has missed', () => {
 
   // the time is that of one request: a machine that stands still meanwhile makes it longer
   test('of ten thousand values keeps no request waiting', { retry: 2 }, async () => {
-    const { ledger, proxy, away, back } = await farFrom(server.url);
+    const { ledger, proxy, away, back } = await farFrom(own.server.url);
     await touch(ledger);
     await away();
     for (let at = 0; at < 10_000; at++) ledger.settle(await holdOf(ledger, [limited(`v-${at}`, { requests: 100 })]), 0);
@@ -310,38 +290,38 @@ describe('the keys of a budget', () => {
   const hour = 3_600_000;
 
   test('go within an hour where nothing was spent, and those of what is held within a day: callers make up values', async () => {
-    const ledger = ledgerOver(await connected(server.url));
+    const ledger = ledgerOver(await connected(own.server.url));
     const [refused, free] = [total('refused'), total('free')];
     expect((await ledger.reserve(asking([refused], { pico: 101n }))).refusal?.lack).toBe('budget');
     ledger.settle(await holdOf(ledger, [free]), 0);
-    for (const key of [keyOf('spent', refused), keyOf('spent', free)]) expect(Math.abs((await redis.pttl(key)) - hour / 2)).toBeLessThanOrEqual(hour / 2);
-    expect(Math.abs((await redis.pttl(keyOf('held', free))) - 12 * hour)).toBeLessThanOrEqual(12 * hour);
+    for (const key of [keyOf('spent', refused), keyOf('spent', free)]) expect(Math.abs((await own.redis.pttl(key)) - hour / 2)).toBeLessThanOrEqual(hour / 2);
+    expect(Math.abs((await own.redis.pttl(keyOf('held', free))) - 12 * hour)).toBeLessThanOrEqual(12 * hour);
   });
 
   test('of a value that asks stay, and those of one that has spent stay with its period', async () => {
-    const ledger = ledgerOver(await connected(server.url));
+    const ledger = ledgerOver(await connected(own.server.url));
     const one = total('one');
     ledger.settle(await holdOf(ledger, [one]), 0);
-    await redis.pexpire(keyOf('spent', one), 1000);
+    await own.redis.pexpire(keyOf('spent', one), 1000);
     const hold = await holdOf(ledger, [one]);
-    expect(await redis.pttl(keyOf('spent', one))).toBeGreaterThan(hour - 60_000);
+    expect(await own.redis.pttl(keyOf('spent', one))).toBeGreaterThan(hour - 60_000);
     ledger.settle(hold, 0);
     ledger.charge({ subjects: [one], pico: 7n, at: Date.now() });
-    await expect.poll(async () => await redis.get(keyOf('spent', one))).toBe('7');
-    expect(await redis.pttl(keyOf('spent', one))).toBeGreaterThan(1000 * 24 * hour);
+    await expect.poll(async () => await own.redis.get(keyOf('spent', one))).toBe('7');
+    expect(await own.redis.pttl(keyOf('spent', one))).toBeGreaterThan(1000 * 24 * hour);
     ledger.settle(await holdOf(ledger, [one]), 0);
-    expect(await redis.pttl(keyOf('spent', one))).toBeGreaterThan(1000 * 24 * hour);
+    expect(await own.redis.pttl(keyOf('spent', one))).toBeGreaterThan(1000 * 24 * hour);
   });
 
   test('stay with the period where it was spent while Redis was away', async () => {
-    const { ledger, away, back } = await farFrom(server.url);
+    const { ledger, away, back } = await farFrom(own.server.url);
     const one = total('one');
     const hold = await holdOf(ledger, [one]);
     await away();
     ledger.settle(hold, 0);
     ledger.charge({ subjects: [one], pico: 7n, at: Date.now() });
     await back();
-    await expect.poll(async () => (await touch(ledger), await redis.get(keyOf('spent', one)))).toBe('7');
-    expect(await redis.pttl(keyOf('spent', one))).toBeGreaterThan(1000 * 24 * hour);
+    await expect.poll(async () => (await touch(ledger), await own.redis.get(keyOf('spent', one)))).toBe('7');
+    expect(await own.redis.pttl(keyOf('spent', one))).toBeGreaterThan(1000 * 24 * hour);
   });
 });

@@ -1,41 +1,19 @@
 /** Numbers and keys at the edges of what the scripts of Redis take: amounts that are too large, a period that ends while Redis answers, keys that were evicted. */
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { startRedis } from '../../../_kit/servers.ts';
-import type { RedisServer } from '../../../_kit/servers.ts';
+import { expect, test } from 'vitest';
 import type { Level, Subject } from '../../../../plugins/route/limits/ledger.ts';
 import { MemoryLedger } from '../../../../plugins/route/limits/counts/memory.ts';
-import type { RedisLedger } from '../../../../plugins/route/limits/counts/redis.ts';
-import { asking, connected, farFrom, holdOf, ledgerOver, limited } from './redis-scene.ts';
+import { asking, connected, farFrom, holdOf, ledgerOver, limited, redisOfFile, seenIn, touch } from './redis-scene.ts';
 
-let server: RedisServer;
-/** Past all gateways. */
-let redis: Redis;
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-beforeEach(async () => void (await redis.flushall()));
+const own = redisOfFile();
+const seen = (subject: Subject, clock?: () => number): ReturnType<typeof seenIn> => seenIn(own, subject, clock);
 
-const other = limited('other', { requests: 1000, concurrent: 1000 });
 const budget = (per: 'day' | 'total', pico: bigint) => ({ per, pico, refusesUnknown: false });
-const touch = async (ledger: RedisLedger): Promise<void> => ledger.settle(await holdOf(ledger, [other]), 0);
-
-/** What Redis has of a value, as another gateway reads it. */
-async function seen(subject: Subject, clock?: () => number): Promise<Level | undefined> {
-  const [level] = await ledgerOver(await connected(server.url), clock === undefined ? {} : { clock }).levels([subject]);
-  return level;
-}
 
 test('a day that ends while Redis answers leaves no room that the next day does not have', async () => {
   const midnight = Date.UTC(2030, 0, 2);
   const clock = { now: midnight - 1000 };
   const one = limited('midnight', { budgets: [budget('day', 100n)] });
-  const { ledger, proxy } = await farFrom(server.url, { clock: () => clock.now });
+  const { ledger, proxy } = await farFrom(own.server.url, { clock: () => clock.now });
   ledger.settle(await holdOf(ledger, [one]), 0);
   proxy.delayMs = 60;
   const late = holdOf(ledger, [one], { pico: 60n });
@@ -52,7 +30,7 @@ test('a day that ends while Redis answers leaves no room that the next day does 
 
 test('tokens that are too many for Redis take nothing from what it is told beside them', async () => {
   const [endless, plain] = [limited('endless', { tokens: 1000 }), limited('plain', { requests: 100, tokens: 1000 })];
-  const { ledger, away, back } = await farFrom(server.url);
+  const { ledger, away, back } = await farFrom(own.server.url);
   await touch(ledger);
   await away();
   ledger.settle(await holdOf(ledger, [endless]), 1e20);
@@ -64,7 +42,7 @@ test('tokens that are too many for Redis take nothing from what it is told besid
 
 test('dollars that are too many for Redis count, and take nothing from those beside them', async () => {
   const [one, two] = [limited('one', { budgets: [budget('total', 9n * 10n ** 18n)] }), limited('two', { budgets: [budget('total', 100n)] })];
-  const ledger = ledgerOver(await connected(server.url));
+  const ledger = ledgerOver(await connected(own.server.url));
   ledger.seeds.read = async ({ value }) => (value === 'one' ? 8n * 10n ** 18n : 0n);
   const hold = await holdOf(ledger, [one, two]);
   ledger.charge({ subjects: [one, two], pico: 2n * 10n ** 18n, at: Date.now() });
@@ -78,9 +56,9 @@ test.each([
   ['dollars', 'held:total 0:meta.x', { budgets: [budget('total', 100n)] }, (level?: Level) => Number(level?.budgets[0]?.held)],
 ])('held %s that Redis has evicted are told again, and are never less than nothing', async (what, key, caps, read) => {
   const one = limited(what, caps);
-  const ledger = ledgerOver(await connected(server.url));
+  const ledger = ledgerOver(await connected(own.server.url));
   const first = await holdOf(ledger, [one], { tokens: 60, pico: 60n });
-  await redis.del(`model-gateway:{limits}:${key} ${what}`);
+  await own.redis.del(`model-gateway:{limits}:${key} ${what}`);
   await holdOf(ledger, [one], { tokens: 20, pico: 20n });
   ledger.settle(first, 0);
   await expect.poll(async () => (await touch(ledger), read(await seen(one)))).toBe(20);
@@ -89,12 +67,12 @@ test.each([
 test('a window of which Redis has evicted the amounts refuses with a time to wait, whatever another gateway tells late', async () => {
   const one = limited('evicted', { tokens: 100 });
   const clock = { shift: 0 };
-  const { ledger, client, away, back } = await farFrom(server.url, { clock: () => Date.now() + clock.shift });
-  const near = ledgerOver(await connected(server.url));
+  const { ledger, client, away, back } = await farFrom(own.server.url, { clock: () => Date.now() + clock.shift });
+  const near = ledgerOver(await connected(own.server.url));
   await touch(ledger);
   near.settle(await holdOf(near, [one]), 50);
   await near.levels([one]);
-  await redis.del('model-gateway:{limits}:tokens:meta.x evicted');
+  await own.redis.del('model-gateway:{limits}:tokens:meta.x evicted');
   await away();
   clock.shift = -10_000;
   ledger.settle(await holdOf(ledger, [one]), 20);
@@ -125,11 +103,11 @@ test('tokens that are too many for an exact sum are forgotten in memory too, and
 
 test('the name of the era that Redis has evicted is there again, and nothing counts twice', async () => {
   const one = limited('era', { requests: 100 });
-  const ledger = ledgerOver(await connected(server.url), { leaseMs: 300 });
+  const ledger = ledgerOver(await connected(own.server.url), { leaseMs: 300 });
   for (let at = 0; at < 6; at++) ledger.settle(await holdOf(ledger, [one]), 0);
-  await redis.del('model-gateway:{limits}:era');
-  await expect.poll(async () => await redis.exists('model-gateway:{limits}:era')).toBe(1);
-  await redis.del('model-gateway:{limits}:alive');
+  await own.redis.del('model-gateway:{limits}:era');
+  await expect.poll(async () => await own.redis.exists('model-gateway:{limits}:era')).toBe(1);
+  await own.redis.del('model-gateway:{limits}:alive');
   await touch(ledger);
   expect((await seen(one))?.requests).toBe(6);
 });

@@ -1,13 +1,16 @@
 /** Ledgers over a real Redis. */
-import { onTestFinished } from 'vitest';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest';
 import { RedisClient } from '../../../../core/host/redis.ts';
 import { createLogger } from '../../../../core/logger.ts';
 import { Secret } from '../../../../core/secret.ts';
-import type { Ask, Hold, Subject } from '../../../../plugins/route/limits/ledger.ts';
+import type { Ask, Hold, Level, Subject } from '../../../../plugins/route/limits/ledger.ts';
 import { MemoryLedger } from '../../../../plugins/route/limits/counts/memory.ts';
 import { RedisLedger } from '../../../../plugins/route/limits/counts/redis.ts';
 import { proxyTo } from '../../../_kit/proxy.ts';
 import type { Proxy } from '../../../_kit/proxy.ts';
+import { startRedis } from '../../../_kit/servers.ts';
+import type { RedisServer } from '../../../_kit/servers.ts';
 
 export async function connected(url: string): Promise<RedisClient> {
   const client = new RedisClient(new Secret(url), createLogger(() => {}));
@@ -22,6 +25,33 @@ export function ledgerOver(redis: RedisClient, more: { leaseMs?: number; clock?:
   ledger.seeds.read = async () => 0n;
   onTestFinished(() => ledger[Symbol.dispose]());
   return ledger;
+}
+
+/** A Redis for the tests of a file, empty before each of them. */
+export interface OwnRedis {
+  readonly server: RedisServer;
+  /** Past all gateways. */
+  readonly redis: Redis;
+}
+
+export function redisOfFile(): OwnRedis {
+  const own = {} as { server: RedisServer; redis: Redis };
+  beforeAll(async () => {
+    own.server = await startRedis();
+    own.redis = new Redis(own.server.url);
+  });
+  afterAll(async () => {
+    own.redis.disconnect();
+    await own.server.stop();
+  });
+  beforeEach(async () => void (await own.redis.flushall()));
+  return own;
+}
+
+/** What Redis has of a value, as another gateway reads it. */
+export async function seenIn({ server }: OwnRedis, subject: Subject, clock: () => number = Date.now): Promise<Level | undefined> {
+  const [level] = await ledgerOver(await connected(server.url), { clock }).levels([subject]);
+  return level;
 }
 
 /** A ledger, and the way to its Redis. */
@@ -52,3 +82,8 @@ export const limited = (value: string, caps: Partial<Subject['caps']>): Subject 
 export const asking = (subjects: readonly Subject[], more: Partial<Ask> = {}): Ask => ({ subjects, tokens: 10, pico: 1n, isLight: false, isLook: false, ...more });
 /** What a request holds that was let in. */
 export const holdOf = async (ledger: RedisLedger, subjects: readonly Subject[], more: Partial<Ask> = {}): Promise<Hold> => (await ledger.reserve(asking(subjects, more))).hold as Hold;
+
+/** A value with room for every test. */
+export const other = limited('other', { requests: 1000, concurrent: 1000 });
+/** A request that begins and ends, so that the gateway makes itself known where it has to. */
+export const touch = async (ledger: RedisLedger): Promise<void> => ledger.settle(await holdOf(ledger, [other]), 0);
