@@ -2,7 +2,7 @@
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ensurePostgres, ensureProgram } from './servers.ts';
+import { ensureBrowser, ensurePostgres, ensureProgram } from './servers.ts';
 import { mountSmallDisk } from './small-disk.ts';
 
 interface Need {
@@ -16,7 +16,7 @@ interface Need {
 const needs: readonly Need[] = [
   { name: 'Redis (package redis-server)', trace: /\bstartRedis\b/, ensure: () => void ensureProgram(['/usr/bin/redis-server'], 'redis-server') },
   { name: 'PostgreSQL (package postgresql)', trace: /\bstartPostgres\b/, ensure: ensurePostgres },
-  { name: 'a browser (package chromium)', trace: /\/browser\.ts'|\bbrowserOptions\b/, ensure: () => void ensureProgram(['/usr/bin/chromium'], 'chromium') },
+  { name: 'a browser (package chromium-headless-shell)', trace: /\/browser\.ts'/, ensure: () => void ensureBrowser() },
   { name: 'certificates (package openssl)', trace: /_kit\/certificate\.ts/, ensure: () => void ensureProgram(['/usr/bin/openssl'], 'openssl') },
   { name: 'the right to mount a small disk (root)', trace: /\bmountSmallDisk\b/, ensure: tryMount },
 ];

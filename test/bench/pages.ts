@@ -4,13 +4,12 @@
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { createStore } from '../../plugins/log/journal/store/open.ts';
 import { start } from '../_kit/executable.ts';
-import { ensureProgram, startPostgres } from '../_kit/servers.ts';
+import { startPostgres } from '../_kit/servers.ts';
 import type { PostgresServer } from '../_kit/servers.ts';
-import { browserOptions, mockConfig } from '../plugins/endpoints/dashboard/browser.ts';
+import { launchBrowser, mockConfig } from '../plugins/endpoints/dashboard/browser.ts';
 import { median, milliseconds } from './figures.ts';
 import type { Figure, Subject } from './figures.ts';
 import { fill, records, stores } from './fill.ts';
@@ -117,8 +116,7 @@ export default {
   name: 'pages',
   about: `each page of the dashboard on ${records} records of 30 days, from the address to its numbers in chromium; median of ${rounds} and the slowest`,
   async measure() {
-    ensureProgram([browserOptions.executablePath], 'chromium');
-    const browser = await chromium.launch(browserOptions);
+    const browser = await launchBrowser();
     const figures: Figure[] = [];
     for (const kind of stores) {
       const server = kind === 'postgres' ? await startPostgres() : null;

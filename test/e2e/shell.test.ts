@@ -39,7 +39,7 @@ describe.concurrent('a gateway', () => {
   // npx starts a shell, and the shell starts the gateway
   test.for([
     ['npm start', 'npm', ['start', '--'], {}],
-    ['npx', 'sh', ['-c', 'node core/main.ts start "$@"; exit $?', 'sh'], { npm_command: 'exec' }],
+    ['npx', 'sh', ['-c', `"${process.execPath}" core/main.ts start "$@"; exit $?`, 'sh'], { npm_command: 'exec' }],
   ] as const)('that %s has started ends with it, and frees its port', async ([, command, words, env], { expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-npm-'));
     const file = join(folder, 'gateway.config.yaml');

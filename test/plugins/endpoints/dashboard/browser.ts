@@ -5,6 +5,7 @@ import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 import { start } from '../../../_kit/executable.ts';
 import type { Running } from '../../../_kit/executable.ts';
+import { ensureBrowser } from '../../../_kit/servers.ts';
 import { pause } from '../../../_kit/upstream.ts';
 
 const prices = { prompt: '0.000001', completion: '0.000002' };
@@ -22,7 +23,10 @@ export const mockConfig = (more: object = {}): object => ({
 });
 
 /** Debian's chromium, and nothing asked of the world outside. */
-export const browserOptions = { executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--process-per-site', '--renderer-process-limit=1', '--disable-features=PreloadTopChromeWebUI,PreloadTopChromeWebUILessNavigations,WebUIOmniboxPopup,WebUIOmniboxAimPopup,Translate,MediaRouter,OptimizationHints'] };
+export const launchBrowser = (): Promise<Browser> => chromium.launch({
+  executablePath: ensureBrowser(),
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--process-per-site', '--renderer-process-limit=1'],
+});
 
 interface Look {
   readonly colorScheme?: 'light' | 'dark';
@@ -48,7 +52,7 @@ export interface Stage {
 
 /** @param shared a browser that is there already; it is left open */
 export async function stage(config: object = mockConfig(), shared?: Browser): Promise<Stage> {
-  const [gateway, browser] = await Promise.all([start(config), shared ?? chromium.launch(browserOptions)]);
+  const [gateway, browser] = await Promise.all([start(config), shared ?? launchBrowser()]);
   // cost: pages of one context share what they have loaded
   const context = await browser.newContext({ acceptDownloads: true });
   const complaints: string[] = [];

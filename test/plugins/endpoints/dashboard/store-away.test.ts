@@ -1,7 +1,6 @@
 /** The page on a log of the test's own: a store that goes and comes back, and what a record may say of itself. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../../../core/errors.ts';
@@ -10,7 +9,7 @@ import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
 import { aRecord, keeping, memoryLog } from '../../../_kit/log.ts';
 import type { MemoryLog } from '../../../_kit/log.ts';
 import { pause } from '../../../_kit/upstream.ts';
-import { browserOptions } from './browser.ts';
+import { launchBrowser } from './browser.ts';
 
 /** A machine may be busy. */
 
@@ -51,7 +50,7 @@ beforeAll(async () => {
     server.close();
     await gateway.close();
   });
-  browser = await chromium.launch(browserOptions);
+  browser = await launchBrowser();
   closing.push(() => browser.close());
   page = await newPage();
 });
