@@ -62,7 +62,7 @@ const blaming = (plugin: string, endpoint: Endpoint): Endpoint => ({
 const isHeader = (name: string, value: string | readonly string[] | undefined): boolean => typeof value !== 'object' && isHeaderName(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(String(value));
 const isBody = (body: unknown): boolean => (body ?? null) === null || typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream;
 
-/** safety: an answer of another shape would fail later, in the server, and nobody would know whose it is. */
+/** The answer, with an empty text where it has no body. safety: an answer of another shape would fail later, in the server, and nobody would know whose it is. */
 function sound(answer: Answer): Answer {
   if (!isFields(answer) || answer instanceof Response) throw new TypeError(`the endpoint answered ${answer instanceof Response ? 'a Response' : kindOf(answer)}, and not { status, headers, body }`);
   const { status = 200, headers = {}, body } = answer;
@@ -72,5 +72,5 @@ function sound(answer: Answer): Answer {
   if (!isBody(body)) throw new TypeError(`the endpoint answered with a body that is ${kindOf(body)}, and not a text, bytes or a stream`);
   const broken = Object.keys(headers ?? {}).find((name) => !isHeader(name, headers[name]));
   if (broken !== undefined) throw new TypeError(`the endpoint answered with the header ${JSON.stringify(broken.slice(0, 100))}, which HTTP does not allow`);
-  return answer;
+  return { ...answer, body: body ?? '' };
 }

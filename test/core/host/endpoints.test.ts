@@ -64,6 +64,17 @@ describe('the answer of an endpoint', () => {
     expect((await get('/probe')).status).toBe(status);
   });
 
+  it.each([null, undefined])('without a body (%s) ends its request, so that the gateway can close after a reload', async (body) => {
+    const { get, gateway } = await answering({ status: 204, body });
+    await get('/probe');
+    expect(gateway.running.size).toBe(0);
+  });
+
+  it('may have no body below /api, where answers are compressed', async () => {
+    const { get } = await serving({ path: '/api/probe', handle: () => ({ status: 204 }) });
+    expect((await get('/api/probe', { 'accept-encoding': 'gzip' })).status).toBe(204);
+  });
+
   it.each<[string, unknown]>([['bytes', new Uint8Array([97])], ['a stream', new Blob(['a']).stream()], ['a text', 'a']])('may be %s', async (_, body) => {
     const { get } = await answering({ body });
     expect(await (await get('/probe')).text()).toBe('a');
