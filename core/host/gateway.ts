@@ -87,16 +87,17 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
 
   const gatewayOf = (plugin: string, own: Logger): Gateway => ({ ...shared, hooks: tapsOf(hooks, plugin), routes: routesOf(plugin), metrics: metrics.of(plugin), state: held.of(plugin), peers: others?.of(plugin) ?? null, logger: own });
   const closing = async (): Promise<void> => {
+    const failed = (plugin: string, error: unknown): void => logger.error('a plugin failed to close', { plugin, error });
     await hooks.close.promise(gatewayOf('core/host', logger));
     for (const { plugin, run } of teardowns.toReversed()) {
       try {
         await inTime(Promise.resolve(run()), teardownMs);
       } catch (error) {
-        logger.error('a plugin failed to close', { plugin, error });
+        failed(plugin, error);
       }
     }
     others?.release();
-    held.release();
+    for (const { plugin, error } of held.release()) failed(plugin, error);
   };
 
   try {

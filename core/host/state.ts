@@ -7,34 +7,47 @@ interface Held {
   users: number;
 }
 
+/** What a plugin's value threw at its end. */
+interface Failure {
+  readonly plugin: string;
+  readonly error: unknown;
+}
+
 /** The values of one process, kept by plugin and name. The program makes one and hands it to each gateway that it starts. */
 export class States {
   readonly #held = new Map<string, Held>();
 
-  /** The states of one gateway: `of` gives a plugin's own, `release` gives back all that was asked for. */
-  forGateway(): { of(plugin: string): State; release(): void } {
-    const asked = new Set<string>();
+  /** The states of one gateway: `of` gives a plugin's own, `release` gives back all that was asked for, and returns what went wrong with that. */
+  forGateway(): { of(plugin: string): State; release(): readonly Failure[] } {
+    /** The plugins by the key of the value. */
+    const asked = new Map<string, string>();
     return {
       of: (plugin) => (name, create) => {
         const key = `${plugin} ${name}`;
         const held = this.#held.get(key) ?? { value: create(), users: 0 };
         this.#held.set(key, held);
         if (!asked.has(key)) held.users++;
-        asked.add(key);
+        asked.set(key, plugin);
         return held.value as ReturnType<typeof create>;
       },
       release: () => {
-        for (const key of asked) this.#leave(key);
+        const left = [...asked];
         asked.clear();
+        return left.flatMap(([key, plugin]) => this.#leave(key, plugin));
       },
     };
   }
 
-  #leave(key: string): void {
+  #leave(key: string, plugin: string): Failure[] {
     const held = this.#held.get(key);
-    if (held === undefined || --held.users > 0) return;
+    if (held === undefined || --held.users > 0) return [];
     this.#held.delete(key);
-    (held.value as Partial<Disposable> | null)?.[Symbol.dispose]?.();
+    try {
+      (held.value as Partial<Disposable> | null)?.[Symbol.dispose]?.();
+      return [];
+    } catch (error) {
+      return [{ plugin, error }];
+    }
   }
 }
 

@@ -71,6 +71,9 @@ class Sides {
   /** Runs those of a config in the place of those of the config before. */
   adopt({ config, plugins }: Pick<Read, 'config' | 'plugins'>): void {
     const held = this.#states.forGateway();
+    const release = (): void => {
+      for (const { plugin, error } of held.release()) createLogger(this.#write, { plugin }).error('a plugin failed to close', { error });
+    };
     const sideOf = ({ plugin, options }: LoadedPlugin): [string, ParentSide][] => {
       const side = sideAtParent(plugin, { config, logger: createLogger(this.#write, { plugin: plugin.name }), state: held.of(plugin.name), ask: this.#relay.ask(plugin.name) }, options);
       return side === undefined ? [] : [[plugin.name, side]];
@@ -78,11 +81,11 @@ class Sides {
     try {
       this.#relay.adopt(new Map(plugins.flatMap(sideOf)));
     } catch (error) {
-      held.release();
+      release();
       throw error;
     }
     this.#release();
-    this.#release = () => held.release();
+    this.#release = release;
   }
 }
 

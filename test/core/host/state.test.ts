@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { States } from '../../../core/host/state.ts';
+import { oneUpstream } from '../../_kit/gateway.ts';
+import { gatewayOf, probe } from '../scene.ts';
 
 const counter = () => ({ count: 0 });
 
@@ -34,5 +36,17 @@ describe('the state of a plugin', () => {
     after.release();
     expect(disposed).toBe(1);
     expect(states.forGateway().of('a/one')('socket', make)).not.toBe(first);
+  });
+
+  test('that throws at its end is named, and keeps neither the others nor the gateway open', async () => {
+    let disposed = 0;
+    const keeps = probe(({ state }) => {
+      state('broken', () => ({ [Symbol.dispose]() { throw new Error('the socket is gone'); } }));
+      state('sound', () => ({ [Symbol.dispose]: () => void disposed++ }));
+    });
+    const { gateway, lines } = await gatewayOf(oneUpstream('http://127.0.0.1:9'), { plugins: [keeps] });
+    await gateway.close();
+    expect(disposed).toBe(1);
+    expect(lines.join('')).toMatch(/"a plugin failed to close","plugin":"test\/probe","error":"Error: the socket is gone/);
   });
 });
