@@ -19,8 +19,8 @@ export interface KnownDialects {
   readonly dialects: ReadonlyMap<string, Dialect>;
   /** Names for which a plugin answers by itself, without a dialect, such as `mock`. */
   readonly served: ReadonlySet<string>;
-  /** Provider settings that dialects declare; the value says whether the setting is a secret. */
-  readonly settings: ReadonlyMap<string, boolean>;
+  /** Names of the provider settings that dialects declare. */
+  readonly settings: ReadonlySet<string>;
   /** Whether every plugin was loaded. Where one is missing, an unknown dialect may be the missing plugin's, so it is no fault. */
   readonly isComplete: boolean;
 }
@@ -35,11 +35,10 @@ const ownFields = new Set(['dialect', 'base_url', 'api_key', 'auth', 'trains_on_
  */
 export function knownDialects(plugins: readonly AnyPlugin[], isComplete: boolean): KnownDialects {
   const dialects = new Map(plugins.flatMap((plugin) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
-  const settings = [...dialects.values()].flatMap((dialect) => Object.entries(dialect.settings ?? {}));
   return {
     dialects,
     served: new Set(plugins.flatMap((plugin) => plugin.serves ?? [])),
-    settings: new Map(settings.map(([name, kind]) => [name, kind === 'secret'])),
+    settings: new Set([...dialects.values()].flatMap(({ settings = {} }) => Object.keys(settings))),
     isComplete,
   };
 }
@@ -74,7 +73,7 @@ function resolveProvider(entry: Entry<ProviderBlock>, known: KnownDialects, find
     auth: value.auth ?? null,
     trainsOnData: value.trains_on_data ?? null,
     headers: resolveHeaders(entry, findings),
-    settings: resolveSettings(value, known),
+    settings: resolveSettings(value, value.dialect ?? id, known),
     connections: value.connections,
     proxy: value.proxy === undefined ? null : new Secret(value.proxy),
     ca: resolveAuthorities(entry, findings),
@@ -146,9 +145,14 @@ function isCertificate(text: string): boolean {
   }
 }
 
-function resolveSettings(value: ProviderBlock, { settings }: KnownDialects): Record<string, string | Secret> {
+/** The provider's dialect says which of its settings are secret. One that it does not know is secret where any dialect says so. */
+function resolveSettings(value: ProviderBlock, dialect: string, { dialects }: KnownDialects): Record<string, string | Secret> {
   const own = Object.entries(value as Record<string, unknown>).filter((setting): setting is [string, string] => !ownFields.has(setting[0]));
-  const isSecret = (name: string): boolean => secretSettings.has(name) || settings.get(name) === true;
+  const isSecretSomewhere = (name: string): boolean => [...dialects.values()].some(({ settings }) => settings?.[name] === 'secret');
+  const isSecret = (name: string): boolean => {
+    const kind = dialects.get(dialect)?.settings?.[name];
+    return secretSettings.has(name) || (kind === undefined ? isSecretSomewhere(name) : kind === 'secret');
+  };
   return Object.fromEntries(own.map(([name, text]) => [name, isSecret(name) ? new Secret(text.trim()) : text]));
 }
 

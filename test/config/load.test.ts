@@ -152,6 +152,12 @@ describe('providers', () => {
     expect([settings['passphrase'], settings['secret_access_key']].map((secret) => (secret as Secret).reveal())).toEqual(['p', 's']);
   });
 
+  test('keep a setting secret that their own dialect says is one, whatever another dialect calls it', async () => {
+    const { providers } = await loadGood('providers: { cloud: { passphrase: the-phrase }, machines: { auth: machine, project: x, passphrase: p } }');
+    expect(inspect(providers.get('cloud'))).not.toContain('the-phrase');
+    expect(providers.get('machines')?.settings).toEqual({ project: 'x', passphrase: 'p' });
+  });
+
   test('send header names in lower case', async () => {
     const { providers } = await loadGood('providers: { mock: { headers: { X-Team: Search } } }');
     expect(providers.get('mock')?.headers).toEqual({ 'x-team': 'Search' });
