@@ -4,7 +4,7 @@
  */
 import { createServer } from 'node:net';
 import type { Config } from '../config.ts';
-import { Exit, refusalOf } from '../exit.ts';
+import { Exit, messageOf, refusalOf } from '../exit.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import type { AnyPlugin, LoadedPlugin, ParentProcess } from '../host/plugin.ts';
 import { watchConfig } from '../host/reload.ts';
@@ -176,16 +176,16 @@ class Parent {
       return { problems, files: again.files };
     };
     if (isFaulty(again)) return refused(again.problems);
-    const config = this.#starting.withAdminKey(again.config);
-    this.#starting.tellAdminKey(url, this.#pages);
-    const problems = await this.#crew.prepare();
-    if (problems !== null) return refused(problems);
     try {
+      const config = this.#starting.withAdminKey(again.config);
+      this.#starting.tellAdminKey(url, this.#pages);
+      const problems = await this.#crew.prepare();
+      if (problems !== null) return refused(problems);
       this.#sides.adopt(again);
+      return { gateway: new WorkerGateways(this.#crew, config, this.#pages), files: again.files };
     } catch (error) {
-      return refused((error as Error).message);
+      return refused(messageOf(error));
     }
-    return { gateway: new WorkerGateways(this.#crew, config, this.#pages), files: again.files };
   }
 
   /** A worker that has just begun may have read another version of the config than the others use. */

@@ -204,6 +204,21 @@ describe.concurrent('workers', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  test('take over, at SIGHUP, a config whose admin key could not be read when it was written', async ({ expect }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
+    const { server: _, ...rest } = config({}, { keys: [{ name: 'one', key: 'the-only-caller-of-the-test' }] });
+    const gateway = await start({ ...rest, server: { workers: 2 } });
+    writeFileSync(join(folder, 'admin-key'), 'short');
+    gateway.write({ ...rest, server: { workers: 2, data_dir: folder } });
+    await expect.poll(() => gateway.output().stderr).toContain('holds no admin key');
+    writeFileSync(join(folder, 'admin-key'), adminKey);
+    gateway.child.kill('SIGHUP');
+    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
+    expect(times(gateway.output().stderr, 'the changed config is not used')).toBe(1);
+    await gateway.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
   test('are restarted as one gateway, and nobody notices', async ({ expect }) => {
     const gateway = await start(config({}, logged), {}, { by: underShell });
     const { url } = gateway;
