@@ -12,14 +12,16 @@ const usualAnswer = 1024;
 
 /** The explanation of a request that was admitted. */
 export function explain(exchange: Exchange, hooks: RequestHooks): Explanation {
-  const { candidates, request } = exchange;
+  const { candidates } = exchange;
+  const request = exchange.request as ChatRequest;
+  const extent: Extent = { prompt: promptEstimate(request), answer: longestAnswer(request), circumstances: circumstancesOf(request, Date.now()), isFree: costsNothing(request) };
   const inOrder = [...candidates.filter(({ dropped }) => dropped === null), ...candidates.filter(({ dropped }) => dropped !== null)];
-  return hooks.explain.call({ object: 'route.explanation', candidates: inOrder.map((candidate) => explained(candidate, request as ChatRequest)), limits: [] }, exchange.as());
+  return hooks.explain.call({ object: 'route.explanation', candidates: inOrder.map((candidate) => explained(candidate, extent)), limits: [] }, exchange.as());
 }
 
-function explained(candidate: Candidate, request: ChatRequest): ExplainedCandidate {
+function explained(candidate: Candidate, extent: Extent): ExplainedCandidate {
   const { provider, model, mapping, target, dropped, note, answeredBy } = candidate;
-  const cost = answeredBy !== null ? 0n : priceAt(candidate, { prompt: promptEstimate(request), answer: longestAnswer(request), circumstances: circumstancesOf(request, Date.now()), isFree: costsNothing(request) });
+  const cost = answeredBy === null ? priceAt(candidate, extent) : 0n;
   return {
     provider: provider.id,
     model: model.id,
