@@ -41,17 +41,14 @@ interface AtDoor {
 /** Serves one completion request through every stage. Never rejects: what goes wrong becomes the reply, an error with its status. */
 export async function complete(exchange: Exchange, at: AtDoor): Promise<Completion> {
   const { door, pipeline } = at;
-  const ended = (error: GatewayError | null): Promise<GatewayError | null> => finish(exchange, error, pipeline);
   try {
     await unlessCancelled(exchange.cancellation, admit(exchange, at));
     if (exchange.isDryRun) return await explained(exchange, pipeline);
     if (!exchange.wantsStream) {
       await collect(exchange, pipeline.hooks);
-      const answer: Completion = { headers: replyHeaders(exchange, pipeline, headersOf(exchange, 'application/json')), body: door.encode(exchange.reply, headOf(exchange)) };
-      const unlogged = await ended(null);
-      return unlogged === null ? answer : refused(exchange, unlogged, pipeline);
+      return await onRecord({ headers: replyHeaders(exchange, pipeline, headersOf(exchange, 'application/json')), body: door.encode(exchange.reply, headOf(exchange)) }, exchange, pipeline);
     }
-    const stream = await openStream(exchange, { hooks: pipeline.hooks, encoder: () => door.encoder(headOf(exchange)), ended });
+    const stream = await openStream(exchange, { hooks: pipeline.hooks, encoder: () => door.encoder(headOf(exchange)), ended: (error) => finish(exchange, error, pipeline) });
     const headers = { ...headersOf(exchange, 'text/event-stream; charset=utf-8'), 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
     return { headers: replyHeaders(exchange, pipeline, headers), body: stream };
   } catch (thrown) {
@@ -63,8 +60,7 @@ export async function complete(exchange: Exchange, at: AtDoor): Promise<Completi
 async function explained(exchange: Exchange, pipeline: Pipeline): Promise<Completion> {
   const body = JSON.stringify(explain(exchange, pipeline.hooks));
   const headers = replyHeaders(exchange, pipeline, { 'content-type': 'application/json', 'x-request-id': exchange.id });
-  const unlogged = await finish(exchange, null, pipeline);
-  return unlogged === null ? { headers, body } : refused(exchange, unlogged, pipeline);
+  return await onRecord({ headers, body }, exchange, pipeline);
 }
 
 async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalogue } }: AtDoor): Promise<void> {
@@ -167,8 +163,12 @@ export async function identify(exchange: Exchange, { hooks, logger }: Pipeline):
 
 /** Answers with the error, and puts the request on record: one that failed on its way through the stages, or that reached no door (an unknown URL, a fault of the HTTP parser). */
 export async function refuse(exchange: Exchange, error: GatewayError, pipeline: Pipeline): Promise<Answer<string>> {
-  const answer = refused(exchange, error, pipeline);
-  const unlogged = await finish(exchange, error, pipeline);
+  return await onRecord(refused(exchange, error, pipeline), exchange, pipeline);
+}
+
+/** A whole answer, once it is on record with the error that it tells of; a refusal in its place where the record cannot be kept and must not be lost. */
+async function onRecord(answer: Answer<string>, exchange: Exchange, pipeline: Pipeline): Promise<Answer<string>> {
+  const unlogged = await finish(exchange, exchange.error, pipeline);
   return unlogged === null ? answer : refused(exchange, unlogged, pipeline);
 }
 
