@@ -1,9 +1,9 @@
 /** The short hash of a configuration. Each log record keeps it, so that a reader can tell which configuration was in force. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Secret } from '../core/secret.ts';
 
 /** SHA-256 of a text, as 64 hex digits. */
-export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+export const sha256 = (text: string): string => hash('sha256', text);
 
 /** 16 hex digits that stand for everything in `value`. The order of keys does not change them; a changed secret does. */
 export const fingerprint = (value: unknown): string => sha256(JSON.stringify(canonical(value))).slice(0, 16);

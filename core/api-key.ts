@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { ReasoningField } from './chat.ts';
 import type { Amounts } from './limits.ts';
@@ -29,7 +29,7 @@ export function createApiKey(): ApiKey {
   const id = base62(random(16), 12);
   const body = `gwk_${id}_${base62(random(32), 43)}`;
   const key = body + base62(BigInt(crc32(body)), 6);
-  return { key, id, hash: `sha256:${createHash('sha256').update(key).digest('hex')}` };
+  return { key, id, hash: `sha256:${hash('sha256', key)}` };
 }
 
 /** The least characters of an admin key: nobody can try all keys of this length, at the rate at which wrong ones are answered. */

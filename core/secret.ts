@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { inspect } from 'node:util';
 
 /** Stands for a secret wherever people read. */
@@ -30,7 +30,7 @@ export class Secret {
 }
 
 /** Compares two secrets in constant time, whatever their lengths. */
-export const isSame = (given: string, right: string): boolean => timingSafeEqual(createHash('sha256').update(given).digest(), createHash('sha256').update(right).digest());
+export const isSame = (given: string, right: string): boolean => timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', right, 'buffer'));
 
 const secretName = /(?:key|token|passphrase)$|access_key_id|secret|password|credential|authorization|dsn|^headers$/i;
 

@@ -3,7 +3,7 @@
  * each command has a short time limit, and a Redis that failed three times in a row is left alone until it answers a ping again. A Redis that
  * refuses a command, because it has no memory left or the user may not run it, has answered: it is asked on, and the operator is told.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Redis as Client } from 'ioredis';
 import { timeLimit } from '../cancellation.ts';
 import type { Logger } from '../logger.ts';
@@ -151,7 +151,7 @@ export class RedisClient implements SharedRedis {
   }
 
   #hashOf(script: string): string {
-    const known = this.#hashes.get(script) ?? createHash('sha1').update(script).digest('hex');
+    const known = this.#hashes.get(script) ?? hash('sha1', script);
     this.#hashes.set(script, known);
     return known;
   }
