@@ -4,8 +4,7 @@ import type { Answer } from '../pipeline/answer.ts';
 import type { Door } from '../pipeline/door.ts';
 import type { Endpoint, Route, Routes } from '../http/routes.ts';
 import { isHeaderName } from '../names.ts';
-import { kindOf } from '../taps/returns.ts';
-import { isFields } from '../wire/fields.ts';
+import { isFields, kindOf } from '../wire/fields.ts';
 
 export function createRoutes() {
   const endpoints: Endpoint[] = [];

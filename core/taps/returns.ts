@@ -113,6 +113,3 @@ export const returns: Readonly<Record<string, Returns>> = {
   settle: { expected: 'the record of the same request, with all its fields', holds: isRecord },
   health: { expected: 'a health report: { status, redis, database, checks }', holds: isReport },
 };
-
-/** For a message about a value that is not what it should be. */
-export const kindOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : `a ${typeof value}`);

@@ -4,8 +4,8 @@
  */
 import type { Cancellation } from '../cancellation.ts';
 import { GatewayError } from '../errors.ts';
+import { kindOf } from '../wire/fields.ts';
 import { answerOf } from './pending.ts';
-import { kindOf } from './returns.ts';
 import { report } from './tap.ts';
 import type { GuardedTap, Run } from './tap.ts';
 import { Wait } from './wait.ts';

@@ -1,15 +1,9 @@
 /** Checks of the fields of a request. Each returns the value with its type, or throws a GatewayError with the path of the field at fault; null counts as absent. */
 import { GatewayError } from '../errors.ts';
-import { type Fields, isFields } from './fields.ts';
+import { type Fields, isFields, kindOf } from './fields.ts';
 
 /** @param param the path of the field, for the error: `messages[0].content` */
 export type Check<T> = (param: string, value: unknown) => T;
-
-function kindOf(value: unknown): string {
-  if (value === undefined) return 'nothing';
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
-}
 
 export const missing = (param: string, wanted: string): GatewayError => new GatewayError('missing_required_parameter', `"${param}" is required: ${wanted}.`, { param });
 export const wrongType = (param: string, wanted: string, value: unknown): GatewayError => new GatewayError('invalid_type', `"${param}" must be ${wanted}, not ${kindOf(value)}.`, { param });

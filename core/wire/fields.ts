@@ -17,6 +17,13 @@ export const bare = <Value>(fields: Readonly<Record<string, Value>>): Record<str
 /** True if the value is an object: not null, and not a list. */
 export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** What a value is, for a message about one that is not what it should be. */
+export function kindOf(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
 /** The object; an empty object for a value of another kind, also for a list. */
 export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : noFields);
 

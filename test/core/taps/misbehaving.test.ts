@@ -56,7 +56,7 @@ describe('a tap that returns something else than its hook takes', () => {
     ['normalise', {}, 'an object, and not a chat request'],
     ['normalise', null, 'null, and not a chat request'],
     ['route', {}, 'an object, and not a list of candidates'],
-    ['route', [null], 'a list, and not a list of candidates'],
+    ['route', [null], 'an array, and not a list of candidates'],
     ['open', {}, 'an object, and not a source of chunks'],
     ['opened', 42, 'a number, and not a source of chunks'],
     ['chunk', 'text', 'a string, and not a chunk, or null'],
