@@ -5,6 +5,7 @@ import { addressOf, isLoopback } from '../../core/wire/address.ts';
 import type { Provider } from '../../core/config.ts';
 import type { Dialect } from '../../core/wire/dialect.ts';
 import type { AnyPlugin } from '../../core/host/plugin.ts';
+import { isHeaderName } from '../../core/names.ts';
 import { Secret } from '../../core/secret.ts';
 import type { ProviderBlock } from '../../schemas/providers.ts';
 import type { Entries, Entry } from '../merge.ts';
@@ -124,7 +125,7 @@ function resolveKey(text: string | undefined): Secret[] {
 function resolveHeaders(entry: Entry<ProviderBlock>, findings: Findings): Record<string, string> {
   const { headers } = entry.value;
   for (const [name, value] of Object.entries(headers)) {
-    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) findings.error(keyOf(entry, 'headers', name), 'is not a valid header name', 'write letters, digits and dashes');
+    if (!isHeaderName(name)) findings.error(keyOf(entry, 'headers', name), 'is not a valid header name', 'write letters, digits and dashes');
     // eslint-disable-next-line no-control-regex -- a header with one of these would break the request
     if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value)) findings.error(placeOf(entry, 'headers', name), 'has a line break or another control character, which a header value cannot have');
   }

@@ -46,11 +46,11 @@ export async function askGateway({ url, adminKey, patienceMs = 30_000 }: Askable
   throw new Exit(exitCodeOf(said?.code), `The gateway at ${url} refused with ${response.status}: ${said?.message ?? 'it did not say why'}`);
 }
 
-/** A machine under load may take seconds to answer this, and the gateway is not at fault then. */
-const patienceMs = 5000;
+/** A machine under load may take seconds to say that it lives, and the gateway is not at fault then. */
+const lifeSignMs = 5000;
 
 /** Whether anything answers at the address of a gateway. */
-export const isAnswering = (url: string): Promise<boolean> => fetchRunning(`${url}/health/live`, { signal: AbortSignal.timeout(patienceMs) }).then(() => true, () => false);
+export const isAnswering = (url: string): Promise<boolean> => fetchRunning(`${url}/health/live`, { signal: AbortSignal.timeout(lifeSignMs) }).then(() => true, () => false);
 
 /** As `fetch`, of a gateway that runs on this machine. */
 const fetchRunning = (url: string, init: RequestInit = {}): Promise<Response> => (url.startsWith('https:') ? fetchOwn : fetch)(url, init);

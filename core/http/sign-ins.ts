@@ -3,11 +3,12 @@
  * at once, and sessions are not slowed, so that nobody can lock the owner out by guessing from elsewhere. A process has one object
  * of this class, which outlives reloads; workers tell each other what they see.
  */
+import { isIPv4 } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { isSame } from '../secret.ts';
-import { groupsOf } from '../wire/address.ts';
+import { groupsOf, plainAddress } from '../wire/address.ts';
 import type { Peers } from '../workers/peers.ts';
 import { EndedSessions } from './sessions.ts';
 import type { Ended } from './sessions.ts';
@@ -123,7 +124,6 @@ export class SignIns implements Disposable {
 
 /** An IPv4 address itself; the first half of an IPv6 address, because one machine may use all addresses of the other half. */
 export function networkOf(address: string): string {
-  const four = /^(?:::ffff:)?(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(address)?.[1];
-  if (four !== undefined) return four;
-  return groupsOf(address).slice(0, 4).join(':');
+  const plain = plainAddress(address);
+  return isIPv4(plain) ? plain : groupsOf(plain).slice(0, 4).join(':');
 }

@@ -4,6 +4,7 @@ import type { Config, Mapping, Model, ModelChoice, Policy, Provider } from '../c
 import type { Addressing, Candidate } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import { didYouMean, patternOf } from '../names.ts';
+import { printable } from '../table.ts';
 
 export interface Resolved {
   readonly addressing: Addressing;
@@ -186,7 +187,7 @@ function accountsOf(provider: Provider): readonly Provider[] {
 }
 
 /** A text of the caller's that is safe to repeat in a message: of bounded length and on one line. */
-const shown = (name: string): string => (name.length > 100 ? `${name.slice(0, 100)}…` : name).replaceAll(/[\p{Cc}\p{Cf}]/gu, '?');
+const shown = (name: string): string => printable(name.length > 100 ? `${name.slice(0, 100)}…` : name);
 
 /** The names of models that a caller may use, by the rule of `auth/keys`: itself, or the model behind it. */
 function usable(named: ReadonlyMap<string, Entry>, globs: readonly string[] | null): ReadonlyMap<string, Entry> {

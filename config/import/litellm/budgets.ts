@@ -1,15 +1,13 @@
 /** Budgets: dollars, and the period in LiteLLM's words (`30d`, `24h`, `1mo`). */
+import type { Budget } from '../../../core/limits.ts';
 import { numberOf, textOf } from '../foreign.ts';
 
-export interface Budget {
-  readonly dollars: string;
-  readonly per: 'day' | 'week' | 'month' | 'total';
-}
+type Found = Pick<Budget, 'dollars' | 'per'>;
 
 const periods: Readonly<Record<string, Budget['per']>> = { '24h': 'day', '1d': 'day', daily: 'day', '7d': 'week', '1w': 'week', weekly: 'week', '30d': 'month', '31d': 'month', '1mo': 'month', monthly: 'month' };
 
 /** Null: no budget. A text: why it has no counterpart. */
-export function budgetOf(amount: unknown, duration: unknown): Budget | string | null {
+export function budgetOf(amount: unknown, duration: unknown): Found | string | null {
   const dollars = numberOf(amount);
   if (dollars === null || dollars < 0) return null;
   const period = textOf(duration);
