@@ -157,28 +157,27 @@ export interface ReasoningAbility {
   readonly think_tags: boolean;
 }
 
-/**
- * Prices as decimal strings: dollars per token, except `request` (per request), `image` (per image), `web_search` (per search)
- * and `per_second` (per second of video, by size). A price that is absent is not known.
- */
-export interface Pricing {
+/** Prices of tokens, as decimal strings: dollars per token. One that is absent is not known. */
+interface TokenPrices {
   readonly prompt?: string;
   readonly completion?: string;
-  readonly image?: string;
-  readonly request?: string;
   readonly input_cache_read?: string;
   readonly input_cache_write?: string;
   readonly input_cache_write_1h?: string;
-  readonly web_search?: string;
   readonly internal_reasoning?: string;
+}
+
+/** Beside the prices of tokens, those of `request` (per request), `image` (per image), `web_search` (per search) and `per_second` (per second of video, by size). */
+export interface Pricing extends TokenPrices {
+  readonly image?: string;
+  readonly request?: string;
+  readonly web_search?: string;
   readonly per_second?: Readonly<Record<string, string>>;
   /** Prices of requests with more prompt tokens than `above`; the highest that fits counts for all tokens of the request. */
   readonly tiers?: readonly PriceTier[];
   /** Prices of some hours of the day. */
   readonly peak?: PeakPrices;
 }
-
-type TokenPrices = Pick<Pricing, 'prompt' | 'completion' | 'input_cache_read' | 'input_cache_write' | 'input_cache_write_1h' | 'internal_reasoning'>;
 
 /** What it leaves out stays as it is at other hours. */
 export interface PeakPrices extends TokenPrices {

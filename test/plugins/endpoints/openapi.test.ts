@@ -37,8 +37,8 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gateway-openapi-'));
   up = await startUpstream(speaks);
   const { providers, models, ...more } = oneUpstream(up.url) as { providers: object; models: object[] };
-  const mock = { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock', streaming: true, tools: true, reasoning: true }] };
-  const embedding = { id: 'vectors', architecture: { output_modalities: ['embeddings'] }, pricing: { prompt: '0.000001' }, providers: [{ providerId: 'up', externalId: 'v' }] };
+  const mock = { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002', tiers: [{ above: 100_000, prompt: '0.000002' }] }, providers: [{ providerId: 'mock', externalId: 'mock', streaming: true, tools: true, reasoning: true }] };
+  const embedding = { id: 'vectors', architecture: { output_modalities: ['embeddings'] }, pricing: { prompt: '0.000001', peak: { hours: ['01:00-04:00'], prompt: '0.000002' } }, providers: [{ providerId: 'up', externalId: 'v' }] };
   gateway = await testGateway({
     config: {
       ...more,
