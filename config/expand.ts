@@ -37,7 +37,7 @@ const hasReference = /\$\$|\$\{/;
 const bare = /^\$[A-Z_][A-Z0-9_]*$/;
 
 /** What expanding needs. */
-export interface ExpandContext {
+interface ExpandContext {
   readonly source: Source;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Gets the references that are malformed, or that lead to nothing; inside a provider they are `missing` instead. */

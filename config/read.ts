@@ -27,7 +27,7 @@ export interface Reading {
 }
 
 /** What reading needs besides the path. */
-export interface ReadContext {
+interface ReadContext {
   /** Variables for references. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly findings: Findings;

@@ -4,7 +4,7 @@ import type { ReasoningField } from './chat.ts';
 import type { Amounts } from './limits.ts';
 
 /** A new key for a caller. The key is shown once; only its hash is kept. */
-export interface ApiKey {
+interface ApiKey {
   /** `gwk_<id>_<secret><checksum>`. Secret scanners recognise the form, and the checksum shows a mistyped key without a look-up. */
   readonly key: string;
   /** The part of the key that is not secret. */

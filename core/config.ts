@@ -237,7 +237,7 @@ export interface Rule {
 }
 
 /** Tries again of the same target, where no other one is left. */
-export interface Retry {
+interface Retry {
   /** The limit for each target. */
   readonly sameTarget: number;
   /** The longest pause before the first try again, in milliseconds; it doubles from try to try. The pause is random, from 0 on. */
@@ -247,7 +247,7 @@ export interface Retry {
 }
 
 /** Time limits in milliseconds. */
-export interface Timeouts {
+interface Timeouts {
   /** To connect to a provider. */
   readonly connect: number;
   /** From the start of an attempt to the first byte of its answer. */

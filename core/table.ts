@@ -34,7 +34,7 @@ function lineOf<Row>(line: readonly string[], { columns, widths }: Widths<Row>):
 }
 
 /** A column whose width is known before its rows are. */
-export interface FixedColumn<Row> extends Column<Row> {
+interface FixedColumn<Row> extends Column<Row> {
   readonly width: number;
 }
 

@@ -19,7 +19,7 @@ import { writeModels } from './litellm/models.ts';
 import { vendors } from './litellm/vendors.ts';
 import { guard } from './litellm/without-counterpart.ts';
 
-export interface FromPortkey {
+interface FromPortkey {
   readonly source: Foreign;
   /** The shipped catalogue. */
   readonly catalogue: readonly Model[];

@@ -10,7 +10,7 @@ import type { Reading } from '../read.ts';
 import type { Path } from '../source.ts';
 
 /** What `match` may be about. */
-export interface KnownValues {
+interface KnownValues {
   readonly keys: readonly string[];
   /** Their ids, and the beginnings that wildcards let through. */
   readonly models: () => Askable;

@@ -17,7 +17,7 @@ import type { KnownDialects } from './providers.ts';
 import { dialectHint, isKnownDialect } from './providers.ts';
 
 /** What models may refer to. */
-export interface ModelFacts {
+interface ModelFacts {
   /** The dialects of all providers, including faulty ones, by their ids. */
   readonly providers: ReadonlyMap<string, string>;
   readonly known: KnownDialects;

@@ -9,7 +9,7 @@ import type { Path } from '../source.ts';
 import type { Names } from './names.ts';
 
 /** The default policy and all other policies, as the files define them. */
-export interface PolicyBlocks {
+interface PolicyBlocks {
   readonly default: DefaultPolicyBlock;
   readonly models: Entries<PolicyBlock>;
 }

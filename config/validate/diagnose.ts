@@ -8,7 +8,7 @@ import { isSecretPath } from '../masks.ts';
 import { literalAt } from '../source.ts';
 
 /** One fault of a file, in words. */
-export interface Diagnosis {
+interface Diagnosis {
   /** Where the fault is. */
   readonly path: Path;
   /** Which of the two is wrong: the key at `path`, or its value. */

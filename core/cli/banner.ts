@@ -9,7 +9,7 @@ import { counted } from '../table.ts';
 import { version } from '../version.ts';
 import { isLoopback } from '../wire/address.ts';
 
-export interface BannerFacts {
+interface BannerFacts {
   readonly url: string;
   readonly config: Config;
   readonly pages: readonly { readonly title: string; readonly path: string }[];

@@ -10,7 +10,7 @@ import type { CoreCommand } from './command-table.ts';
 import { commandHelp } from './help.ts';
 
 /** What a command line asks for, as far as that is known before the config is read. */
-export type CommandLine =
+type CommandLine =
   | { readonly kind: 'version' }
   | { readonly kind: 'overview' }
   /** The help of a command of the gateway itself. */

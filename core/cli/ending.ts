@@ -11,7 +11,7 @@ import type { RunningFile } from './running-files.ts';
 import { startSuccessor } from './succession.ts';
 import type { Origin, Successor } from './succession.ts';
 
-export interface EndingParts {
+interface EndingParts {
   /** The gateway that serves now. */
   readonly current: Serving['current'];
   readonly watching: Serving['watching'];

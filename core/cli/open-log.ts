@@ -8,7 +8,7 @@ import type { LogReader } from '../log/store.ts';
 /** Starts a gateway without a port. */
 export type StartGateway = (parts: Pick<GatewayParts, 'config' | 'plugins'>) => Promise<RunningGateway>;
 
-export interface OpenLogParts {
+interface OpenLogParts {
   readonly config: Config;
   readonly plugins: readonly LoadedPlugin[];
   /** The plugin that brings the command. */

@@ -13,7 +13,7 @@ import { openLog } from './open-log.ts';
 import type { StartGateway } from './open-log.ts';
 
 /** A command, and the plugin that brings it. */
-export interface PluginCommand extends CommandSpec {
+interface PluginCommand extends CommandSpec {
   readonly command: Command;
   readonly owner: LoadedPlugin;
 }
@@ -66,7 +66,7 @@ function faultOf(command: Partial<Command>): string | null {
   return null;
 }
 
-export interface RunParts {
+interface RunParts {
   readonly command: PluginCommand;
   /** The arguments after the words of the command. */
   readonly args: readonly string[];

@@ -18,7 +18,7 @@ export interface NewAdminKey {
   readonly reason: string | null;
 }
 
-export interface WithAdminKey {
+interface WithAdminKey {
   readonly config: Config;
   /** Null: the gateway needs no such key, or has one already. */
   readonly made: NewAdminKey | null;

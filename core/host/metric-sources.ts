@@ -45,7 +45,7 @@ function sound(given: unknown): readonly Metric[] {
 const patienceMs = 5000;
 
 /** The sources of all plugins. */
-export interface AllMetricSources {
+interface AllMetricSources {
   /** As this plugin sees them. */
   of(plugin: string): MetricSources;
 }

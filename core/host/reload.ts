@@ -16,7 +16,7 @@ export type Replaced = Pick<RunningGateway, 'config' | 'drain' | 'close'> & { re
 
 export type Rebuilt<Gateway extends Replaced = RunningGateway> = { readonly gateway: Gateway; readonly files: readonly string[] } | { readonly problems: string; readonly files: readonly string[] };
 
-export interface Watching<Gateway extends Replaced = RunningGateway> {
+interface Watching<Gateway extends Replaced = RunningGateway> {
   readonly logger: Logger;
   /** Absolute paths, and globs: what matches one of them is a file of its own in this list. */
   readonly files: readonly string[];

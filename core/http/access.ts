@@ -12,7 +12,7 @@ import type { AdminFacts } from './admin.ts';
 import { hostName, isLoopback } from '../wire/address.ts';
 import type { Endpoint } from './routes.ts';
 
-export interface AccessFacts extends AdminFacts {
+interface AccessFacts extends AdminFacts {
   readonly hooks: RequestHooks;
 }
 

@@ -63,7 +63,7 @@ export class Gathered {
   }
 }
 
-export interface BodyBounds {
+interface BodyBounds {
   /** Bytes. */
   readonly limit: number;
   /** The header `content-length`. */

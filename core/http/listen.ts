@@ -16,7 +16,7 @@ import { Slots } from './slots.ts';
 import type { Service } from './server.ts';
 
 /** What an open port takes over from a changed config. */
-export type Adopted = Pick<ServerConfig, 'limits' | 'tls'>;
+type Adopted = Pick<ServerConfig, 'limits' | 'tls'>;
 
 /** An open port. */
 export interface Listening {
@@ -42,7 +42,7 @@ export interface Listening {
   readonly fd: number;
 }
 
-export interface ListenOptions extends Place {
+interface ListenOptions extends Place {
   /** Those at the start; `adopt` replaces them. */
   readonly limits: ServerLimits;
   /** Called for each request: a reload replaces the service. */

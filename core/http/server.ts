@@ -27,7 +27,7 @@ import { RunningRequests, shuttingDown } from './running.ts';
 import type { SignIns } from './sign-ins.ts';
 import type { Slots } from './slots.ts';
 
-export interface ServiceParts {
+interface ServiceParts {
   readonly config: Config;
   readonly pipeline: Pipeline;
   readonly endpoints: readonly Endpoint[];

@@ -12,7 +12,7 @@ import type { LoggedRequest } from './store.ts';
 /** What a field holds. It decides how the field is stored, compared and written. */
 export type FieldKind = 'id' | 'time' | 'text' | 'flag' | 'status' | 'number' | 'rate' | 'milliseconds' | 'dollars' | 'json';
 
-export interface FieldFilter {
+interface FieldFilter {
   /** In an address, in the search bar, and as a flag of the command line: `latency`. */
   readonly name: string;
   /**
@@ -56,7 +56,7 @@ interface Entry {
 }
 
 /** A name of the log API. */
-export type FieldName = Exclude<keyof LoggedRequest, 'usage'> | `usage.${keyof RecordedUsage}`;
+type FieldName = Exclude<keyof LoggedRequest, 'usage'> | `usage.${keyof RecordedUsage}`;
 
 export interface RecordField extends Omit<Entry, 'column' | 'asked'> {
   readonly name: FieldName;
@@ -217,7 +217,7 @@ export function filteredText(record: LoggedRequest, name: string): string | null
 export const timeFilters = ['since', 'from', 'to'] as const;
 export const textFilter = 'q';
 
-export interface FilterHelp {
+interface FilterHelp {
   readonly name: string;
   /** What stands for the value: `ID`. */
   readonly placeholder: string;

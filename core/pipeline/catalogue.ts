@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.ts';
 import { didYouMean, patternOf } from '../names.ts';
 import { printable } from '../table.ts';
 
-export interface Resolved {
+interface Resolved {
   readonly addressing: Addressing;
   readonly policy: Policy;
   /** In the order of the file; those of providers that are off are dropped, with the reason. */

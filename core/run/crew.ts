@@ -30,7 +30,7 @@ const ownSignalMs = 500;
 /** What a worker gets beyond `drain_ms`, for the last records. */
 const lastRecordsMs = 15_000;
 
-export interface CrewParts {
+interface CrewParts {
   readonly count: number;
   readonly logger: Logger;
   /** What a worker must know that starts now, or reads the config again. */

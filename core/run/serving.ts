@@ -20,7 +20,7 @@ export interface Read {
 }
 
 /** A config with faults. */
-export type Faulty = Extract<Rebuilt, { readonly problems: string }>;
+type Faulty = Extract<Rebuilt, { readonly problems: string }>;
 
 export const isFaulty = (read: Read | Faulty): read is Faulty => 'problems' in read;
 

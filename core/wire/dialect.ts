@@ -102,7 +102,7 @@ export interface Credentials {
 }
 
 /** A model, for the question whether the dialect has a field for its thinking budget. */
-export interface BudgetModel {
+interface BudgetModel {
   /** Its id in the catalogue. */
   readonly id: string;
   /** Its name at the provider. */

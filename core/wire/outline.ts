@@ -33,7 +33,7 @@ export function outlineOf(pieces: readonly Chunk[]): readonly OutlineEntry[] {
 }
 
 /** An answer as the log has it. */
-export interface KeptAnswer {
+interface KeptAnswer {
   readonly text: string;
   readonly reasoning: string;
   readonly refusal: string;

@@ -7,7 +7,7 @@ import { timeLimit } from '../cancellation.ts';
 import { messageOf } from '../exit.ts';
 
 /** Handles a message; what it returns or resolves to is the answer, where the other side waits for one. */
-export type Handler = (value: unknown, socket: Socket | undefined) => unknown;
+type Handler = (value: unknown, socket: Socket | undefined) => unknown;
 
 /** `c`: the number of a call, whose answer comes back as `r` with a value or an error. */
 interface Message {

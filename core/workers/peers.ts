@@ -44,7 +44,7 @@ type Listener = Parameters<Peers['on']>[1];
 type Answerer = Parameters<Peers['answer']>[1];
 
 /** The peers of the plugins of one gateway. */
-export interface GatewayPeers {
+interface GatewayPeers {
   of(plugin: string): Peers;
   /** Ends all that the plugins listen to. */
   release(): void;

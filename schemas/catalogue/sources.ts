@@ -18,10 +18,10 @@ export interface Figures {
 }
 
 /** What overrides may say of a model wherever it is served. A price is always that of one provider. */
-export type ModelFigures = Omit<Figures, 'pricing'>;
+type ModelFigures = Omit<Figures, 'pricing'>;
 
 /** What overrides may say of a model, besides figures. */
-export interface Dates {
+interface Dates {
   /** A day, for example 2026-04-23. */
   readonly created?: string;
   readonly deprecated_at?: string;
@@ -29,13 +29,13 @@ export interface Dates {
 }
 
 /** One entry of `overrides`: what is said of these models instead of the sources, and the reason. */
-export interface Override {
+interface Override {
   readonly why: string;
   readonly models: Readonly<Record<string, ModelFigures & Dates & { readonly at?: Readonly<Record<string, Pick<Figures, 'pricing'>>> }>>;
 }
 
 /** `overrides.yaml`: everything that the generator knows besides the sources. */
-export interface Overrides {
+interface Overrides {
   /** The time whose prices count. */
   readonly as_of: string;
   /** The version of pi-ai that `pi-ai.json` is of. */

@@ -11,7 +11,7 @@ export interface Groups {
   readonly deployments: readonly Deployment[];
 }
 
-export interface FallbackGroups extends Groups {
+interface FallbackGroups extends Groups {
   /** How often LiteLLM asks each group. */
   readonly attempts: number;
 }

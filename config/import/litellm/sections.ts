@@ -4,7 +4,7 @@ import type { Path } from '../../source.ts';
 import { fieldsOf } from '../../../core/wire/fields.ts';
 
 /** A setting that stands in one of the two sections. The router's own counts more. */
-export interface Setting {
+interface Setting {
   readonly path: Path;
   readonly value: unknown;
 }

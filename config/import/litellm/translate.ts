@@ -12,7 +12,7 @@ import { writeRouting } from './routing.ts';
 import { writeSettings } from './settings.ts';
 import { writeKeys } from './virtual-keys.ts';
 
-export interface FromLitellm {
+interface FromLitellm {
   readonly source: Foreign;
   /** The answer of LiteLLM's `GET /key/list`; null: none is given. */
   readonly keys: Foreign | null;

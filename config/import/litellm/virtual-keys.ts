@@ -7,7 +7,7 @@ import { textOf, textsOf } from '../foreign.ts';
 import { keyAmounts } from './settings.ts';
 import { guard } from './without-counterpart.ts';
 
-export interface KeySources {
+interface KeySources {
   readonly keys: Foreign;
   readonly draft: Draft;
   /** Names of models by `model_info.access_groups`. */

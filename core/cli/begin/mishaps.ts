@@ -2,7 +2,7 @@
 import type { Places } from '../../host/places.ts';
 import type { Logger } from '../../logger.ts';
 
-export interface MishapParts {
+interface MishapParts {
   readonly logger: Logger;
   readonly places: Places;
   /** Whether the command is `start`. */

@@ -13,7 +13,7 @@ import { isFields } from '../../wire/fields.ts';
 import { isAnswering, runningOf } from '../ask-running.ts';
 import { contentsOf } from '../banner.ts';
 
-export interface DoctorParts extends Output {
+interface DoctorParts extends Output {
   readonly json: boolean;
   /** The config file, with its whole path. */
   readonly file: string;
