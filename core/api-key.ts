@@ -74,6 +74,8 @@ export interface KeyEntry {
   readonly expiresAt: number | null;
   /** Every key of the caller is refused. */
   readonly disabled: boolean;
+  /** Epoch milliseconds. What was kept for a key of this name before was another holder's: the store may have had such a key, which was deleted. Null: the name alone says whose it is. */
+  readonly since: number | null;
   /** Gives the place of the entry in the config: `gateway.config.yaml:12`. Null: it is not from the config. */
   readonly writtenAt: (() => string) | null;
   /** Globs over root ids, aliases and policy names; null: every model. */

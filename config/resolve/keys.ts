@@ -39,7 +39,7 @@ export function resolveKeys(entries: Entries<KeyBlock>, askable: () => Askable, 
       if (!fitsSome(glob, askable())) findings.warn(placeOf(entry, 'models', index), `"${glob}" matches no model`);
     });
     const amounts = limits === undefined ? null : resolveAmounts(limits, (...inside) => placeOf(entry, 'limits', ...inside), findings);
-    return [{ name, hashes, expiresAt: ofEntry, disabled, writtenAt: () => lineOf(entry.reading.source, entry.path), models: models ?? null, metadata, logBodies, cache, reasoningFields, limits: amounts }];
+    return [{ name, hashes, expiresAt: ofEntry, disabled, since: null, writtenAt: () => lineOf(entry.reading.source, entry.path), models: models ?? null, metadata, logBodies, cache, reasoningFields, limits: amounts }];
   });
 }
 

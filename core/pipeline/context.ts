@@ -15,6 +15,8 @@ export type Metadata = Readonly<Record<string, string>>;
 export interface Principal {
   /** Name of the key; null where the gateway is open. */
   readonly key: string | null;
+  /** Epoch milliseconds; absent: the name alone says whose something is. @see KeyEntry.since */
+  readonly since?: number;
   /** Globs of the models it may use; null: all. */
   readonly models: readonly string[] | null;
   readonly metadata: Metadata;
@@ -27,7 +29,10 @@ export interface Principal {
 }
 
 /** Who asks with a key of this entry. */
-export const principalOf = ({ name: key, models, metadata, logBodies, cache, reasoningFields }: KeyEntry): Principal => ({ key, models, metadata, logBodies, cache, ...(reasoningFields !== null && { reasoningFields }) });
+export const principalOf = ({ name: key, since, models, metadata, logBodies, cache, reasoningFields }: KeyEntry): Principal => ({ key, ...(since !== null && { since }), models, metadata, logBodies, cache, ...(reasoningFields !== null && { reasoningFields }) });
+
+/** Whose a kept text is, as a part of the JSON under which it is kept. safety: not the name alone, because a new key may get that of a deleted one. */
+export const ownerOf = ({ key, since }: Principal): unknown => (since === undefined ? key : [key, since]);
 
 export interface Arrived {
   readonly id: string;

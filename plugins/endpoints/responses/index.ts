@@ -15,7 +15,7 @@ import { EARLY } from '../../../core/pipeline/hooks.ts';
 import { absentUnder } from './absent.ts';
 import { unsupported } from './checks.ts';
 import { createEncoder, encodeReply } from './encode.ts';
-import { cannotStore, createKeptResponses, type KeptResponses, lookUp } from './kept.ts';
+import { cannotStore, createKeptResponses, type KeptResponses, lookUp, type Owner } from './kept.ts';
 import { form, keptOf, parseResponseRequest, type Unread, withItems } from './parse.ts';
 import type { DeletedResponse } from './wire.ts';
 
@@ -65,22 +65,24 @@ async function isStored(request: ChatRequest, { headers, principal }: Asking, ke
 }
 
 async function withWhatItRefersTo(request: ChatRequest, refers: Unread, { context, kept }: { context: Asking; kept: KeptResponses }): Promise<ChatRequest> {
-  const { before, items } = await lookUp(refers, context.principal.key, kept);
+  const { before, items } = await lookUp(refers, context.principal, kept);
   return withItems(request, before, items);
 }
 
+const nobody: Owner = { key: null };
+const ownerIn = ({ principal }: EndpointRequest): Owner => principal ?? nobody;
 const idIn = ({ params }: EndpointRequest): string => params['id'] ?? '';
 
 async function show(request: EndpointRequest, kept: KeptResponses): Promise<Answer> {
   if (request.query.get('stream') === 'true') throw unsupported('stream', 'A response that is kept is given whole. Leave out "stream".');
-  const found = await kept.find(idIn(request), request.principal?.key ?? null);
+  const found = await kept.find(idIn(request), ownerIn(request));
   if (found === null) throw notKept(idIn(request));
   return json(found.response);
 }
 
 async function remove(request: EndpointRequest, kept: KeptResponses): Promise<Answer> {
   const id = idIn(request);
-  if (!(await kept.forget(id, request.principal?.key ?? null))) throw notKept(id);
+  if (!(await kept.forget(id, ownerIn(request)))) throw notKept(id);
   return json({ id, object: 'response', deleted: true } satisfies DeletedResponse);
 }
 

@@ -8,6 +8,7 @@ import { finishReasons } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { isFresh } from '../../../core/log/record-id.ts';
 import type { LoggedDetail, LogReader } from '../../../core/log/store.ts';
+import type { Principal } from '../../../core/pipeline/context.ts';
 import { keptAnswer, piecesFrom } from '../../../core/wire/outline.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { piecesOf, responseOf, thoughtsFirst } from './encode.ts';
@@ -23,13 +24,16 @@ export interface KeptResponse {
   readonly messages: readonly Message[];
 }
 
+/** Whose a response is. */
+export type Owner = Pick<Principal, 'key' | 'since'>;
+
 export interface KeptResponses {
   /** Whether bodies are kept at all. */
   keepsBodies(): Promise<boolean>;
   /** Null: there is no such response for this key. @param id `resp_…` */
-  find(id: string, key: string | null): Promise<KeptResponse | null>;
+  find(id: string, owner: Owner): Promise<KeptResponse | null>;
   /** False: there was none. */
-  forget(id: string, key: string | null): Promise<boolean>;
+  forget(id: string, owner: Owner): Promise<boolean>;
 }
 
 interface KeptParts {
@@ -40,12 +44,12 @@ interface KeptParts {
 
 export function createKeptResponses({ readerOf, clock }: KeptParts): KeptResponses {
   let bodies: Promise<boolean> | null = null;
-  const recordOf = async (id: string, key: string | null): Promise<LoggedDetail | null> => {
+  const recordOf = async (id: string, owner: Owner): Promise<LoggedDetail | null> => {
     const reader = readerOf();
     const request = requestIdOf(id);
     if (reader === null || request === null) return null;
     const record = await newest(reader, request, clock());
-    return record !== null && record.key === key && isKept(record) ? record : null;
+    return record !== null && isOf(owner, record) && isKept(record) ? record : null;
   };
   return {
     keepsBodies() {
@@ -54,12 +58,12 @@ export function createKeptResponses({ readerOf, clock }: KeptParts): KeptRespons
       bodies.catch(() => (bodies = null));
       return bodies;
     },
-    async find(id, key) {
-      const record = await recordOf(id, key);
+    async find(id, owner) {
+      const record = await recordOf(id, owner);
       return record === null ? null : keptFrom(record);
     },
-    async forget(id, key) {
-      const record = await recordOf(id, key);
+    async forget(id, owner) {
+      const record = await recordOf(id, owner);
       return record !== null && ((await readerOf()?.forget(record.id)) ?? false);
     },
   };
@@ -77,6 +81,8 @@ async function newest(reader: LogReader, id: string, now: number): Promise<Logge
     await wait(lookEveryMs);
   }
 }
+
+const isOf = ({ key, since = -Infinity }: Owner, record: LoggedDetail): boolean => record.key === key && Date.parse(record.createdAt) >= since;
 
 /** Whether the record is of a whole response that the caller did not ask to forget. */
 function isKept({ outcome, path, request, response }: LoggedDetail): boolean {
@@ -108,23 +114,23 @@ export interface Looked {
 }
 
 /** Looks up the response before, and items that are only referred to. Throws a 400 for what is not there. */
-export async function lookUp({ previous, items }: Unread, key: string | null, kept: KeptResponses): Promise<Looked> {
+export async function lookUp({ previous, items }: Unread, owner: Owner, kept: KeptResponses): Promise<Looked> {
   if (!(await kept.keepsBodies())) throw previous === null ? noReferences() : noPrevious();
-  const before = previous === null ? null : await kept.find(previous, key);
+  const before = previous === null ? null : await kept.find(previous, owner);
   if (previous !== null && before === null) throw unknownPrevious(previous);
-  return { before: before?.messages ?? [], items: [...listOf(before?.response['output']), ...(await withReferences(items, key, kept))] };
+  return { before: before?.messages ?? [], items: [...listOf(before?.response['output']), ...(await withReferences(items, owner, kept))] };
 }
 
 /**
  * The items, with those that are only referred to. The first one that is not there ends the look-up: what stays a reference is refused.
  * safety: one response is read at a time, and each once, because a body has room for a hundred thousand references.
  */
-async function withReferences(items: readonly unknown[], key: string | null, kept: KeptResponses): Promise<readonly unknown[]> {
+async function withReferences(items: readonly unknown[], owner: Owner, kept: KeptResponses): Promise<readonly unknown[]> {
   const outputs = new Map<string, Output>();
   const found: unknown[] = [];
   for (const item of items) {
     const id = referenceOf(item);
-    const whole = id === null ? item : await itemOf(id, outputs, (response) => kept.find(response, key));
+    const whole = id === null ? item : await itemOf(id, outputs, (response) => kept.find(response, owner));
     if (whole === null) return [...found, ...items.slice(found.length)];
     found.push(whole);
   }

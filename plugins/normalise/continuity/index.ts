@@ -9,7 +9,8 @@
  */
 import type { FromSchema } from 'json-schema-to-ts';
 import type { ChatRequest, Message, ReasoningDetail } from '../../../core/chat.ts';
-import type { RequestRecord } from '../../../core/pipeline/context.ts';
+import { ownerOf } from '../../../core/pipeline/context.ts';
+import type { Principal, RequestRecord } from '../../../core/pipeline/context.ts';
 import { KeptTexts } from '../../../core/host/kept-texts.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { RedisClient } from '../../../core/host/redis.ts';
@@ -46,8 +47,10 @@ export default definePlugin<Options>({
 
     const asked = new WeakMap<object, readonly Message[]>();
     hooks.settle.tap((record, context) => {
-      for (const [id, thought] of thoughtsOf(record, asked.get(context) ?? [])) memory.keep(keyOf(record.key, id), thought);
-      for (const [id, thought] of issuedThoughts(record)) memory.keep(keyOf(record.key, id), thought);
+      const { principal } = context;
+      if (principal === null) return record;
+      for (const [id, thought] of thoughtsOf(record, asked.get(context) ?? [])) memory.keep(keyOf(principal, id), thought);
+      for (const [id, thought] of issuedThoughts(record)) memory.keep(keyOf(principal, id), thought);
       return record;
     });
     hooks.normalise.tap((request, context) => {
@@ -55,7 +58,7 @@ export default definePlugin<Options>({
       // plugins behind this one may change the messages, and the next turn comes as the client has them. cost: without tools no call needs a place
       if (request.tools !== null) asked.set(context, request.messages);
       if (!request.messages.some(mayLackThoughts)) return undefined;
-      const recall: Recall = (id) => memory.recall(keyOf(principal.key, id));
+      const recall: Recall = (id) => memory.recall(keyOf(principal, id));
       return withIssuers(request, recall).then((whole) => recalled(whole, recall));
     });
     if (own === null) return undefined;
@@ -81,7 +84,7 @@ const prefix = 'model-gateway:thought:';
 const ignored = (): null => null;
 
 /** safety: the caller's key is part of the memory's key, so no caller gets the reasoning state of another. Both texts may hold any character, so JSON keeps them apart. */
-const keyOf = (key: string | null, id: string): string => JSON.stringify([key, id]);
+const keyOf = (principal: Principal, id: string): string => JSON.stringify([ownerOf(principal), id]);
 
 /** @param asked the conversation that was answered */
 function* thoughtsOf({ response }: RequestRecord, asked: readonly Message[]): Generator<readonly [id: string, thought: Thought]> {

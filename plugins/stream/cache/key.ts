@@ -1,12 +1,13 @@
 /** The key of an answer: all that can change it, as a hash, so that the cache holds no prompt. */
 import { hash } from 'node:crypto';
 import type { ChatRequest, Message, Reasoning } from '../../../core/chat.ts';
+import { ownerOf } from '../../../core/pipeline/context.ts';
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 
 /** Equal for requests of one caller that may have the same answer. Whether the answer is streamed is no part of it, nor is the door. */
 export function keyOf({ principal, request }: Normalised, candidates: readonly Candidate[]): string {
   // safety: the caller's key comes first, so no caller gets an answer that another one asked for
-  const text = JSON.stringify([principal.key, modelsOf(candidates)]) + askedIn(request);
+  const text = JSON.stringify([ownerOf(principal), modelsOf(candidates)]) + askedIn(request);
   // in UTF-8 all halves of a character, which a text that was cut may end with, are one and the same
   return hash('sha256', text.isWellFormed() ? text : Buffer.from(text, 'utf16le'), 'base64url');
 }

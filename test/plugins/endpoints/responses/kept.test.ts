@@ -123,7 +123,7 @@ describe('a response of another gateway', () => {
   it.each([['was asked for a moment ago', 10], ['took ten minutes', 600_000]])('is waited for where it %s', async (_, ageMs) => {
     const log = memoryLog();
     const kept = createKeptResponses({ readerOf: () => log, clock: () => madeAt + ageMs });
-    const asked = kept.find(`resp_${id.replaceAll('-', '')}`, null);
+    const asked = kept.find(`resp_${id.replaceAll('-', '')}`, { key: null });
     await log.catchUp();
     log.add(record);
     expect((await asked)?.response).toMatchObject({ output: [{ content: [{ text: 'Yes.' }] }] });
@@ -132,7 +132,7 @@ describe('a response of another gateway', () => {
   it('is not waited for where it is older', async () => {
     const log = memoryLog();
     const kept = createKeptResponses({ readerOf: () => log, clock: () => madeAt + 2 * 3_600_000 });
-    const asked = kept.find(`resp_${id.replaceAll('-', '')}`, null);
+    const asked = kept.find(`resp_${id.replaceAll('-', '')}`, { key: null });
     await log.catchUp();
     log.add(record);
     expect(await asked).toBeNull();
@@ -208,6 +208,6 @@ it('is looked through once, however many references are to its items', async () 
   const output = Array.from({ length: 60_000 }, (_, at) => ({ id: idOf(at), type: 'function_call' }));
   const kept = { keepsBodies: () => Promise.resolve(true), forget: () => Promise.resolve(false), find: () => Promise.resolve({ response: { output }, messages: [] }) };
   const items = Array.from({ length: 100_000 }, (_, at) => ({ type: 'item_reference', id: idOf(59_999 - (at % 10)) }));
-  const { items: found } = await lookUp({ previous: null, items }, null, kept);
+  const { items: found } = await lookUp({ previous: null, items }, { key: null }, kept);
   expect([found.length, found[0], found[11]]).toEqual([100_000, output[59_999], output[59_998]]);
 });
