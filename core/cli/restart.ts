@@ -10,6 +10,8 @@ import type { RunningProcess } from './running-files.ts';
 export const restartSignal = 'SIGUSR2';
 /** Longer than a gateway waits for the process that is to follow it. */
 const patienceMs = 70_000;
+/** After so long without news the gateway is asked whether it answers at all. With the time of that question it is half a minute, as for other commands. */
+const silenceMs = 25_000;
 
 export interface Asked {
   readonly dataDir: string;
@@ -19,11 +21,13 @@ export interface Asked {
   readonly pid: number | null;
 }
 
+type Patience = Readonly<Record<'silenceMs' | 'patienceMs', number>>;
+
 /** Resolves when the next process serves. Throws an Exit where there is none to restart (5), or with the code of the process that refuses to serve. */
-export async function restart(asked: Asked, { print }: Output): Promise<void> {
+export async function restart(asked: Asked, { print }: Output, patience: Patience = { silenceMs, patienceMs }): Promise<void> {
   const old = find(asked);
   signal(old);
-  const next = await successorOf(old, asked);
+  const next = await successorOf(old, asked.dataDir, patience);
   if (next === null) return print(`another process serves at ${old.url}; process ${old.pid} takes no more connections and ends when its running requests have\nits process id is not known, because it could not write into ${asked.dataDir}/running. Other commands find it when it can; gateway doctor looks at the disk\n`);
   print(`process ${next.pid} serves at ${next.url}; process ${old.pid} takes no more connections and ends when its running requests have\n`);
 }
@@ -46,9 +50,10 @@ function signal({ pid }: RunningProcess): void {
 }
 
 /** Null: it serves, and could not write its file. */
-async function successorOf(old: RunningProcess, { dataDir }: Asked): Promise<RunningProcess | null> {
-  const until = performance.now() + patienceMs;
-  while (performance.now() < until) {
+async function successorOf(old: RunningProcess, dataDir: string, patience: Patience): Promise<RunningProcess | null> {
+  const begun = performance.now();
+  let isKnownToAnswer = false;
+  for (let waited = 0; waited < patience.patienceMs; waited = performance.now() - begun) {
     await wait(50);
     const now = runningWith(dataDir).find(({ pid }) => pid === old.pid);
     // safety: looked for second, because the next process is listed before the old one is not. One look may miss both
@@ -58,6 +63,11 @@ async function successorOf(old: RunningProcess, { dataDir }: Asked): Promise<Run
     if (refused !== null && refused.count !== (old.refused?.count ?? 0)) throw new Exit(refused.code, `The gateway is not restarted; process ${old.pid} serves on. ${refused.reason}`);
     if (now === undefined && (await isAnswering(old.url))) return null;
     if (now === undefined) throw new Exit(5, `The gateway with the process id ${old.pid} has ended, and no other has taken its place.`);
+    if (isKnownToAnswer || waited < patience.silenceMs) continue;
+    isKnownToAnswer = await isAnswering(old.url);
+    if (!isKnownToAnswer) throw new Exit(5, `The gateway at ${old.url} does not answer, and process ${old.pid} does not say how its restart goes. ${remedy(old)}`);
   }
-  throw new Exit(5, `The gateway did not say how its restart went; process ${old.pid} may serve on. See its output.`);
+  throw new Exit(5, `The gateway at ${old.url} did not say how its restart went, in ${patience.patienceMs / 1000} s; process ${old.pid} may serve on. ${remedy(old)}`);
 }
+
+const remedy = ({ pid }: RunningProcess): string => `See its output; where it hangs: kill -9 ${pid}, and start it again.`;

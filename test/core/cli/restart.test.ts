@@ -1,0 +1,39 @@
+/** `gateway restart` of a gateway that hangs: it has its file, and takes no notice of the signal. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { restart, restartSignal } from '../../../core/cli/restart.ts';
+import { RunningFile } from '../../../core/cli/running-files.ts';
+import { folder } from '../../plugins/log/journal/scene.ts';
+
+const config = '/etc/gateway.config.yaml';
+const remedy = `See its output; where it hangs: kill -9 ${process.pid}, and start it again.`;
+
+/** This process stands for the gateway. */
+function runAt(url: string): string {
+  const files = folder();
+  const file = new RunningFile(() => files.path, { config, url, follows: null });
+  const ignore = (): void => {};
+  process.on(restartSignal, ignore);
+  onTestFinished(() => {
+    process.off(restartSignal, ignore);
+    file.remove();
+    files.remove();
+  });
+  return files.path;
+}
+
+const restarted = (dataDir: string): Promise<void> => restart({ dataDir, config, pid: null }, { print: () => {}, say: () => {} }, { silenceMs: 100, patienceMs: 300 });
+
+test('says that it does not answer, where that is and what to do', async () => {
+  const dataDir = runAt('http://127.0.0.1:1');
+  await expect(restarted(dataDir)).rejects.toMatchObject({ code: 5, message: `The gateway at http://127.0.0.1:1 does not answer, and process ${process.pid} does not say how its restart goes. ${remedy}` });
+});
+
+test('says it too where its workers still answer', async () => {
+  const server = createServer((_, answer) => void answer.end());
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await expect(restarted(runAt(url))).rejects.toMatchObject({ code: 5, message: `The gateway at ${url} did not say how its restart went, in 0.3 s; process ${process.pid} may serve on. ${remedy}` });
+});
