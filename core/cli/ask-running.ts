@@ -3,6 +3,7 @@ import { request } from 'node:https';
 import { Readable } from 'node:stream';
 import type { Config } from '../config.ts';
 import { Exit, exitCodeOf } from '../exit.ts';
+import type { CommandRun, Output } from '../host/command.ts';
 import type { Secret } from '../secret.ts';
 import { runningWith } from './running-files.ts';
 import type { RunningProcess } from './running-files.ts';
@@ -13,15 +14,26 @@ export interface Running {
   readonly file: string;
 }
 
-/** A gateway that serves with this config on this machine; null: none does. */
-export const runningOf = ({ config, file }: Running): RunningProcess | null => runningWith(config.server.dataDir).find((one) => one.config === file) ?? null;
+/** The gateways that serve with this config on this machine. */
+export const allRunning = ({ config, file }: Running): RunningProcess[] => runningWith(config.server.dataDir).filter((one) => one.config === file);
 
-/** Sends a request to it, with the admin key. */
-export async function askRunning(running: Running, path: string, init: RequestInit = {}): Promise<Response> {
-  const url = runningOf(running)?.url ?? null;
+/** The one that is asked; null: there is none. Each knows its own targets and limits, so where there are several, it is said which one. */
+export function chosen(running: readonly RunningProcess[], say: Output['say']): RunningProcess | null {
+  const [first, ...others] = running.map(({ url, pid }) => `${url} (process ${pid})`);
+  if (others.length > 0) say(`${running.length} gateways serve with this config. ${first} is asked, and not ${others.join(', ')}.\n`);
+  return running[0] ?? null;
+}
+
+/** Makes the function that sends a request to the gateway that serves, with the admin key. */
+export function createAskRunning(running: Running, say: Output['say']): CommandRun['askRunning'] {
   const { adminKey, dataDir } = running.config.server;
-  if (url === null) throw new Exit(5, `No gateway serves with ${running.file} and the data directory ${dataDir} on this machine.`);
-  return await askGateway({ url, adminKey }, path, init);
+  let sayOnce = say;
+  return async (path, init = {}) => {
+    const url = chosen(allRunning(running), sayOnce)?.url ?? null;
+    sayOnce = () => {};
+    if (url === null) throw new Exit(5, `No gateway serves with ${running.file} and the data directory ${dataDir} on this machine.`);
+    return await askGateway({ url, adminKey }, path, init);
+  };
 }
 
 /** Where a gateway is asked, and with which admin key. */

@@ -26,7 +26,7 @@ import { numberOfWorker, serveForParent } from '../run/worker.ts';
 import { counted } from '../table.ts';
 import { version } from '../version.ts';
 import type { WorkerPeers } from '../workers/peers.ts';
-import { askRunning } from './ask-running.ts';
+import { createAskRunning } from './ask-running.ts';
 import { bannerOf, contentsOf, reportOff } from './banner.ts';
 import { asksForList, configFileOf, findCommand, groupOf, nearCommand, parseCommandLine, unknownCommand } from './command-line.ts';
 import { writeConfig } from './begin/init.ts';
@@ -251,7 +251,7 @@ async function runFromPlugin(args: readonly string[]): Promise<void> {
   const found = findCommand(args, brought);
   if (found === null) throw await unknown(args, commands, file);
   const config = withKept(loaded.config);
-  await runPluginCommand({ command: found.command, args: found.rest, config, plugins: loaded.plugins, output, askRunning: (path, init) => askRunning({ config, file: resolve(file) }, path, init), begin: () => warn(loaded.warnings), start: startOrExit });
+  await runPluginCommand({ command: found.command, args: found.rest, config, plugins: loaded.plugins, output, askRunning: createAskRunning({ config, file: resolve(file) }, output.say), begin: () => warn(loaded.warnings), start: startOrExit });
 }
 
 function withKept(config: Config): Config {

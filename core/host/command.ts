@@ -76,7 +76,7 @@ export interface CommandRun<Options = unknown> extends Output {
    */
   openLog(): Promise<OpenLog>;
   /**
-   * Asks the gateway that serves with this config on this machine, with its admin key. Throws an `Exit`: 5 where none serves or it says nothing for half a minute, 1 with
+   * Asks the gateway that serves with this config on this machine, with its admin key; where several do, one of them, and says which. Throws an `Exit`: 5 where none serves or it says nothing for half a minute, 1 with
    * the gateway's own words where it refuses.
    * @param path with its query: `/api/targets`
    */

@@ -1,7 +1,7 @@
 /** The commands about targets, as an operator types them: `gateway targets`, `gateway targets wake`, `gateway route`. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
@@ -86,6 +86,20 @@ test('one target is counted as one', async () => {
   const gateway = await start({ plugins, providers: { mock: { dialect: 'mock' } }, models: [{ id: 'mock', free: true, providers: [{ providerId: 'mock' }] }] });
   open.push(() => gateway.stop());
   expect((await run(['targets', '--config', gateway.file])).stdout).toMatch(/1 target, none rests/);
+});
+
+test('of several gateways with one config a command says which one it asks, and gateway doctor looks at each', async () => {
+  const config = { plugins, providers: { mock: { dialect: 'mock' } }, models: [{ id: 'mock', free: true, providers: [{ providerId: 'mock' }] }] };
+  const one = await start(config);
+  open.push(() => one.stop());
+  const other = await start(config, {}, { folder: dirname(one.file) });
+  open.push(() => other.stop());
+  const [first, second] = [one, other].map(({ url, child }) => `${url} (process ${child.pid})`);
+  // which of the two is the first one, the order of their process ids as texts says
+  const told = [[first, second], [second, first]].map(([asked, left]) => `2 gateways serve with this config. ${asked} is asked, and not ${left}.\n`);
+  for (const command of [['targets'], ['route', '--model', 'mock', 'hi']]) expect(told).toContain((await run([...command, '--config', one.file])).stderr);
+  const { stdout } = await run(['doctor', '--config', one.file]);
+  for (const { url } of [one, other]) expect(stdout).toContain(`a gateway serves at ${url}\n`);
 });
 
 describe('with a gateway that does not serve', () => {

@@ -10,7 +10,8 @@ import type { Logger } from '../../logger.ts';
 import { counted, printable } from '../../table.ts';
 import { version } from '../../version.ts';
 import { isFields } from '../../wire/fields.ts';
-import { isAnswering, runningOf } from '../ask-running.ts';
+import { allRunning, isAnswering } from '../ask-running.ts';
+import type { RunningProcess } from '../running-files.ts';
 import { contentsOf } from '../banner.ts';
 
 interface DoctorParts extends Output {
@@ -57,11 +58,12 @@ async function checkup(part: string, look: () => ReturnType<NonNullable<AnyPlugi
   }
 }
 
-/** A gateway that serves with this config, if there is one. */
-async function ofServing(config: Config, file: string): Promise<Finding> {
-  const running = runningOf({ config, file });
-  if (running === null) return { part: 'serving', state: 'note', text: 'no gateway serves with this config on this machine' };
-  const { url, pid } = running;
+async function ofServing(config: Config, file: string): Promise<readonly Finding[]> {
+  const running = allRunning({ config, file });
+  return running.length === 0 ? [{ part: 'serving', state: 'note', text: 'no gateway serves with this config on this machine' }] : await Promise.all(running.map(ofRunning));
+}
+
+async function ofRunning({ url, pid }: RunningProcess): Promise<Finding> {
   if (!(await isAnswering(url))) return { part: 'serving', state: 'fault', text: `the gateway at ${url} does not answer`, fix: `see its output; where it hangs, gateway restart cannot reach it: kill -9 ${pid}, and start it again` };
   return { part: 'serving', state: 'good', text: `a gateway serves at ${url}` };
 }
