@@ -60,12 +60,12 @@ const columnsOf = ({ list }: Grammar): string => [
   `${list('r.ttft_ms')} as ttft`,
 ].join(', ');
 
-/** Largest first. Costs are compared in millionths of a dollar, because the exact sum of many costs is more than 64 bits hold. */
+/** Largest first. Costs are compared as floats, because the exact sum of many costs is more than 64 bits hold. */
 const orders: Readonly<Record<Rank, string>> = {
   requests: 'count(*) desc',
   errors: `${counts.errors} desc`,
   tokens: `coalesce(${counts.promptTokens}, 0) + coalesce(${counts.completionTokens}, 0) desc`,
-  cost: `coalesce(sum(r.cost / ${million}), -1) desc`,
+  cost: 'coalesce(sum(cast(r.cost as double precision)), -1) desc',
 };
 
 const mostBuckets = 400;

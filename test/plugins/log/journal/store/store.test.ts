@@ -214,6 +214,14 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     await ranked.close();
   });
 
+  test('ranks by cost what costs less than a millionth of a dollar each time', async () => {
+    const ranked = await open(36_500);
+    const cheap = Array.from({ length: 10 }, (_, number) => rowFor({ at: Date.now(), number, key: 'often', cost: '0.0000009' }));
+    await ranked.insert([...cheap, rowFor({ at: Date.now(), number: 10, key: 'once', cost: '0.000002' })]);
+    expect(await ranked.stats(everything, { by: 'key', limit: 1, rank: 'cost' })).toMatchObject([{ value: 'often', cost: '0.000009' }]);
+    await ranked.close();
+  });
+
   test('sums what 64 bits do not hold', async () => {
     const rich = await open(36_500);
     await rich.insert([0, 1, 2].map((number) => rowFor({ at: Date.now(), number, cost: '9000000' })));
