@@ -1,5 +1,5 @@
 /** Which requests continue which: a caller of a chat sends the whole history again with each turn. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { LoggedDetail } from '../../../core/log/store.ts';
 
 type Message = Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ export function textOf({ content }: Message): string {
 }
 
 const isInstruction = ({ role }: Message): boolean => role === 'system' || role === 'developer';
-const digest = (text: string): string => createHash('sha256').update(text).digest('base64url');
+const digest = (text: string): string => hash('sha256', text, 'base64url');
 const assistant = (text: string, calls: readonly { readonly id?: string }[]): string => digest(`assistant ${calls.map(({ id }) => id).join()} ${text.trim()}`);
 
 /** The same for messages that mean the same: an answer may come back with other fields than it had. */

@@ -2,7 +2,7 @@
  * The files of the dashboard: its modules, its styles, and the packages that it uses. They are read into memory at the first request.
  * safety: a requested path is only looked up in a map, so no request can name another file.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
@@ -72,7 +72,7 @@ export function readStaticFiles(): StaticFiles {
     const text = readFileSync(fileURLToPath(import.meta.resolve(specifier)), 'utf8').replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, '');
     files.set(file, fileOf(file, Buffer.from(text)));
   }
-  const version = digest([...files.values()].map(({ etag }) => etag).join(), 'base64url').slice(0, 12);
+  const version = hash('sha256', [...files.values()].map(({ etag }) => etag).join(), 'base64url').slice(0, 12);
   const at = (path: string): string => `/dashboard/assets/${version}/${path}`;
   const imports = Object.fromEntries(vendored.map(({ specifier, file }) => [specifier, at(file)]));
   const map = JSON.stringify({ imports });
@@ -82,7 +82,7 @@ export function readStaticFiles(): StaticFiles {
     const parts: Readonly<Record<string, string>> = { importmap: map, preloads: preloads.join(''), assets: at('') };
     return template.replaceAll(/\{\{(\w+)\}\}/g, (_, part: string) => parts[part] ?? '');
   };
-  return { files, version, page, scriptHash: `sha256-${digest(map, 'base64')}` };
+  return { files, version, page, scriptHash: `sha256-${hash('sha256', map, 'base64')}` };
 }
 
 /** The modules that these files import, directly or not. The page names them all, so that a browser fetches them at once and not one after the other. */
@@ -97,10 +97,8 @@ function modulesOf(files: StaticFiles['files'], paths: readonly string[], known 
   return known;
 }
 
-const digest = (text: string | Buffer, encoding: 'base64' | 'base64url'): string => createHash('sha256').update(text).digest(encoding);
-
 function fileOf(path: string, bytes: Buffer): StaticFile {
-  return { type: types[path.split('.').at(-1) ?? ''] ?? 'application/octet-stream', bytes, coded: new Map(), etag: digest(bytes, 'base64url').slice(0, 22) };
+  return { type: types[path.split('.').at(-1) ?? ''] ?? 'application/octet-stream', bytes, coded: new Map(), etag: hash('sha256', bytes, 'base64url').slice(0, 22) };
 }
 
 /** The answer with a file in the best coding that the browser takes, or 304 where the browser has the file already. */

@@ -1,5 +1,5 @@
 /** Vectors without a model: the same text gives the same vector, of length 1, and another text another one. They say nothing about meaning. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Chunk, ChatRequest, EmbeddingAsk } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { promptEstimate } from '../../../core/wire/estimate.ts';
@@ -19,7 +19,7 @@ export function vectorChunks(request: ChatRequest, { inputs, dimensions }: Embed
 }
 
 function vectorOf(text: string, dimensions: number): number[] {
-  const bytes = Buffer.concat(Array.from({ length: Math.ceil(dimensions / 32) }, (_, block) => createHash('sha256').update(`${block} ${text}`).digest()));
+  const bytes = Buffer.concat(Array.from({ length: Math.ceil(dimensions / 32) }, (_, block) => hash('sha256', `${block} ${text}`, 'buffer')));
   const numbers = Array.from({ length: dimensions }, (_, at) => (bytes[at] as number) - 127.5);
   const length = Math.hypot(...numbers);
   return numbers.map((number) => number / length);

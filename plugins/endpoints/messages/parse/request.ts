@@ -1,5 +1,5 @@
 /** Checks the body of a request field by field. What only this format has is kept for providers of the same format, and named where another one is asked. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ChatRequest, Native } from '../../../../core/chat.ts';
 import { bodyFields, boolean, count, integer, listOf, modelName, number, object, optional, text } from '../../../../core/wire/checks.ts';
 import { type Fields, fieldsOf } from '../../../../core/wire/fields.ts';
@@ -51,7 +51,7 @@ export function parseMessages(body: unknown, headers: Readonly<Record<string, st
 const wantsTextLast = ({ 'x-app': app }: Readonly<Record<string, string | undefined>>): boolean => app === 'cli';
 
 /** wire: some providers take at most 64 characters (OpenAI: error text of `user`), and Claude Code sends more. A hash names the same user. */
-const shortId = (id: string): string => (id.length <= 64 ? id : createHash('sha256').update(id).digest('hex'));
+const shortId = (id: string): string => (id.length <= 64 ? id : hash('sha256', id));
 
 const betasIn = (headers: Readonly<Record<string, string | undefined>>): readonly string[] => (headers['anthropic-beta'] ?? '').split(',').map((beta) => beta.trim()).filter((beta) => beta !== '');
 

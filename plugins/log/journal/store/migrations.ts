@@ -1,5 +1,5 @@
 /** Brings tables into the form that this program needs: in order, with checksums, each migration in one transaction, one process at a time. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** Refuses the start: the store answers, but its tables cannot be brought into the form that this program needs. */
 export class MigrationError extends Error {
@@ -31,7 +31,7 @@ export interface Migrating {
 
 const ledger = 'create table if not exists gateway_migrations (id integer primary key, name text not null, checksum text not null, applied_at text not null)';
 
-export const checksumOf = ({ sql }: Migration): string => createHash('sha256').update(sql).digest('hex');
+export const checksumOf = ({ sql }: Migration): string => hash('sha256', sql);
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
