@@ -311,7 +311,7 @@ describe('secrets', () => {
 
   test('of callers are kept as hashes', async () => {
     const { keys } = await loadGood(file, { ...env, B: 'abc' });
-    expect(keys).toEqual([{ name: 'k', hashes: [{ hash: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad', prefix: null, expiresAt: null }], expiresAt: null, disabled: false, writtenAt: expect.any(Function), models: null, metadata: {}, logBodies: true, cache: false, reasoningFields: null, limits: null }]);
+    expect(keys).toEqual([{ name: 'k', hashes: [{ hash: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad', prefix: null, expiresAt: null }], expiresAt: null, disabled: false, since: null, writtenAt: expect.any(Function), models: null, metadata: {}, logBodies: true, cache: false, reasoningFields: null, limits: null }]);
   });
 });
 
