@@ -99,18 +99,26 @@ export function selectionOf({ from, to, conditions, text }: LogQuery, { params, 
   if (from !== null) where.push(`${key} >= ${params.id(firstIdAt(from))}`);
   if (to !== null) where.push(`${key} < ${params.id(firstIdAt(to))}`);
   const ofAttempt = conditions.filter(isOfOneAttempt);
-  for (const condition of conditions) if (condition !== leading && !ofAttempt.includes(condition)) where.push(conditionSql(condition, { params, grammar, rare }));
-  if (ofAttempt.length > 0) where.push(`(${hasAttemptSql(ofAttempt, params)})`);
+  const writing = { params, grammar, rare, range: { from, to } };
+  for (const condition of conditions) if (condition !== leading && !ofAttempt.includes(condition)) where.push(conditionSql(condition, writing));
+  if (ofAttempt.length > 0) where.push(`(${hasAttemptSql(ofAttempt, writing)})`);
   if (withText && text !== null) where.push(`exists (select 1 from gateway_bodies b where b.id = r.id and ${textSql(text, { params, grammar })})`);
   return { from: leading === undefined ? 'gateway_requests r' : 'gateway_tags t cross join gateway_requests r', where: leading === undefined ? where : [...where, 'r.id = t.id'], key };
 }
 
 const tagNameOf = ({ field }: Condition): string => tagName(keyedOf(field) as Keyed);
 
+type Range = Pick<LogQuery, 'from' | 'to'>;
+
+/** The attempts `a` of the requests of a range. */
+export const attemptsIn = ({ from, to }: Range, params: Params): string[] => [...(from === null ? [] : [`a.id >= ${params.id(firstIdAt(from))}`]), ...(to === null ? [] : [`a.id < ${params.id(firstIdAt(to))}`])];
+
 interface Writing {
   readonly params: Params;
   readonly grammar: Grammar;
   readonly rare: ReadonlyMap<Condition, readonly string[]>;
+  /** That of the query. */
+  readonly range: Range;
 }
 
 function conditionSql(condition: Condition, writing: Writing): string {
@@ -133,7 +141,7 @@ function eitherSql(condition: Condition, writing: Writing): string {
   if (field.filter.kind === 'count') return countSql(`r.${field.asked}`, condition, writing.params);
   if (field.filter.kind === 'bound') throw new BadQuery(`"${condition.field}" is filtered by a bound, not by a value.`);
   if (field.filter.kind === 'prefix') return idSql(values, writing.params);
-  if (field.filter.kind === 'any') return hasAttemptSql([condition], writing.params);
+  if (field.filter.kind === 'any') return hasAttemptSql([condition], writing);
   if (field.filter.kind === 'glob') return globSql(`r.${field.asked}`, values, writing);
   return field.filter.kind === 'status' ? statusSql(values, writing.params) : valuesSql(`r.${field.asked}`, values, writing.params);
 }
@@ -147,7 +155,7 @@ function idSql(values: readonly string[], params: Params): string {
 }
 
 /** Requests of which one attempt meets all of these conditions; an empty value: those without an attempt. */
-function hasAttemptSql(conditions: readonly Condition[], params: Params): string {
+function hasAttemptSql(conditions: readonly Condition[], { params, range }: Pick<Writing, 'params' | 'range'>): string {
   const asked = conditions.map(({ field, values }) => ({ of: fieldOf(field).attempt as AttemptDimension, named: values.filter((value) => value !== ''), isNone: values.includes('') }));
   const meets = (side: 0 | 1): string => asked.map(({ of, named }) => `${attemptSql[of][side]} in (${named.map((value) => params.add(value)).join(', ')})`).join(' and ');
   const isNamed = asked.every(({ named }) => named.length > 0);
@@ -155,7 +163,8 @@ function hasAttemptSql(conditions: readonly Condition[], params: Params): string
   const mayStand = asked.every(({ of, named }) => of !== 'attempt.code' || named.includes('answered'));
   const parts = [
     ...(isNamed && mayStand ? [`(r.target is not null and ${meets(1)})`] : []),
-    ...(isNamed ? [`r.id in (select a.id from gateway_attempts a where ${meets(0)})`] : []),
+    // cost: a store makes this list once for each query, so it holds no attempts of other times
+    ...(isNamed ? [`r.id in (select a.id from gateway_attempts a where ${[meets(0), ...attemptsIn(range, params)].join(' and ')})`] : []),
     ...(asked.every(({ isNone }) => isNone) ? ['r.attempts = 0'] : []),
   ];
   return parts.join(' or ') || 'false';

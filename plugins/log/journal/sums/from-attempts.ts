@@ -3,8 +3,7 @@ import type { AttemptDimension } from '../../../../core/log/attempts.ts';
 import type { Fault, LogQuery } from '../../../../core/log/store.ts';
 import { attemptSql } from '../sql/attempts.ts';
 import type { Queries } from '../sql/engine.ts';
-import { firstIdAt } from '../../../../core/log/record-id.ts';
-import { Params, selectionOf, whereSql } from '../sql/where.ts';
+import { attemptsIn, Params, selectionOf, whereSql } from '../sql/where.ts';
 import type { Grammar } from '../sql/where.ts';
 
 /** A table `x (at, value, failed, rescued, duration_ms)` with a row for each attempt of the requests that the query selects. */
@@ -13,7 +12,7 @@ export function attemptsSql(query: LogQuery, by: AttemptDimension, { params, gra
   const alone = selectionOf(query, { params, grammar, withText: true });
   const others = selectionOf(query, { params, grammar, withText: true, isLed: true });
   // cost: the few requests with attempts of their own are found by these
-  const where = [...rangeSql(query, params), ...others.where, 'a.id = r.id'];
+  const where = [...attemptsIn(query, params), ...others.where, 'a.id = r.id'];
   return `(select r.created_at as at, ${request} as value, 0 as failed, 0 as rescued, r.duration_ms from ${alone.from}${whereSql([...alone.where, 'r.target is not null'])}
     union all
     select r.created_at as at, ${attempt} as value, ${oneOrNone('a.failed')} as failed, ${oneOrNone('a.rescued')} as rescued, a.duration_ms from gateway_attempts a cross join gateway_requests r${whereSql(where)}) x`;
@@ -21,17 +20,13 @@ export function attemptsSql(query: LogQuery, by: AttemptDimension, { params, gra
 
 const oneOrNone = (flag: string): string => `case when ${flag} then 1 else 0 end`;
 
-function rangeSql({ from, to }: LogQuery, params: Params): string[] {
-  return [...(from === null ? [] : [`a.id >= ${params.id(firstIdAt(from))}`]), ...(to === null ? [] : [`a.id < ${params.id(firstIdAt(to))}`])];
-}
-
 const mostFaults = 50;
 
 /** Attempts that failed, and requests that failed without one. The most recent first. */
 export async function faultsOf({ engine: { grammar }, rows: found }: Queries, query: LogQuery): Promise<Fault[]> {
   const params = new Params(grammar);
   const led = selectionOf(query, { params, grammar, withText: true, isLed: true });
-  const attempts = `select a.provider as provider, a.code as code, ${oneOrNone('a.rescued')} as rescued, r.created_at as at from gateway_attempts a cross join gateway_requests r${whereSql([...rangeSql(query, params), ...led.where, 'a.id = r.id', 'a.failed'])}`;
+  const attempts = `select a.provider as provider, a.code as code, ${oneOrNone('a.rescued')} as rescued, r.created_at as at from gateway_attempts a cross join gateway_requests r${whereSql([...attemptsIn(query, params), ...led.where, 'a.id = r.id', 'a.failed'])}`;
   const alone = selectionOf(query, { params, grammar, withText: true });
   const requests = `select null as provider, r.error_code as code, 0 as rescued, r.created_at as at from ${alone.from}${whereSql([...alone.where, 'r.failed', 'r.attempts = 0', 'r.error_code is not null'])}`;
   const rows = await found(`select provider, code, count(*) as count, sum(rescued) as rescued, min(at) as first_at, max(at) as last_at from (${attempts} union all ${requests}) x group by provider, code order by max(at) desc, provider, code limit ${mostFaults}`, params);
