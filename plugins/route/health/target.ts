@@ -173,23 +173,17 @@ export class Target {
     if (isFailure) last.failures++;
   }
 
-  /** Calls and failures of the last 30 s. */
-  recent(now: number): { readonly calls: number; readonly failures: number } {
-    const from = Math.floor(now / 1000) - windowSeconds;
+  /** Calls and failures of the last 30 s, or of fewer. */
+  recent(now: number, seconds = windowSeconds): { readonly calls: number; readonly failures: number } {
+    const from = Math.floor(now / 1000) - seconds;
     const within = this.#seconds.filter(({ at }) => at > from);
     return { calls: within.reduce((sum, { calls }) => sum + calls, 0), failures: within.reduce((sum, { failures }) => sum + failures, 0) };
   }
 
   #isBroken(now: number, { failures: most }: { failures: number }, isAlone: boolean): boolean {
-    const at = Math.floor(now / 1000);
-    let [calls, failed, recent] = [0, 0, 0];
-    for (const second of this.#seconds) {
-      if (second.at <= at - windowSeconds) continue;
-      calls += second.calls;
-      failed += second.failures;
-      if (second.at > at - busySeconds) recent += second.calls;
-    }
-    if (this.#inRow >= (isAlone || recent >= manyCalls ? most * 2 : most)) return true;
-    return calls >= manyCalls && failed * 2 >= calls;
+    const isBusy = this.recent(now, busySeconds).calls >= manyCalls;
+    if (this.#inRow >= (isAlone || isBusy ? most * 2 : most)) return true;
+    const { calls, failures } = this.recent(now);
+    return calls >= manyCalls && failures * 2 >= calls;
   }
 }
