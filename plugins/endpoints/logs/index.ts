@@ -5,7 +5,7 @@
 import { attemptDimensions, dimensions, filterHelp } from '../../../core/log/fields.ts';
 import { noLog, sorts } from '../../../core/log/store.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
-import { protective } from '../../../core/pipeline/answer.ts';
+import { json, protective } from '../../../core/pipeline/answer.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import type { About } from '../../../core/pipeline/door.ts';
 import { listFacets, listMetadataKeys, listRequests, oneRequest, series, stats } from './answers.ts';
@@ -55,9 +55,7 @@ export default definePlugin({
       path: '/api/status',
       auth: 'admin',
       about: { summary: 'What runs, and how its log is doing', answer: { 'application/json': 'GatewayStatus' } },
-      async handle() {
-        return { ...(await describeGateway({ config, checkHealth, reader: log.reader(), peers })), headers: { 'content-type': 'application/json', ...protective } };
-      },
+      handle: async () => json(await describeGateway({ config, checkHealth, reader: log.reader(), peers }), { headers: protective }),
     });
     return () => {
       shared?.close();

@@ -2,10 +2,8 @@
 import type { Config } from '../../../core/config.ts';
 import type { LogReader, StoreStatus } from '../../../core/log/store.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
-import type { Answer } from '../../../core/pipeline/answer.ts';
 import { unchecked } from '../../../core/pipeline/hooks.ts';
 import type { HealthReport } from '../../../core/pipeline/hooks.ts';
-import { json } from '../../../core/pipeline/answer.ts';
 import type { Peers } from '../../../core/workers/peers.ts';
 import { version } from '../../../core/version.ts';
 import { lastReload } from '../../../core/host/reloads/history.ts';
@@ -61,9 +59,9 @@ export interface GatewayStatus {
   };
 }
 
-export async function describeGateway({ config, checkHealth, reader, peers }: Described): Promise<Answer> {
+export async function describeGateway({ config, checkHealth, reader, peers }: Described): Promise<GatewayStatus> {
   const [health, log] = await Promise.all([checkHealth(unchecked, { skip: new Set() }), logStatus({ reader, peers })]);
-  return json({
+  return {
     version,
     health,
     log,
@@ -74,7 +72,7 @@ export async function describeGateway({ config, checkHealth, reader, peers }: De
       providers: Array.from(config.providers.values(), ({ id, missing }) => ({ id, isOn: missing === null, missing })),
       plugins: config.plugins.map(({ use }) => use),
     },
-  } satisfies GatewayStatus);
+  };
 }
 
 function reloadStatus(): ReloadStatus | null {

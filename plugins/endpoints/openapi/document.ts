@@ -39,7 +39,7 @@ const templateOf = (path: string): string => path.replaceAll(/(?:\*\*)?:(\w+)/g,
 function operationOf({ plugin, method, path, auth, about }: Route): object {
   const params = Array.from(path.matchAll(/:(\w+)/g), ([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
   const words = path.split(/\W+/).filter((word) => word !== '');
-  const { summary, query = {}, body, status = [200], error = 'ErrorReply' } = about ?? unknown(plugin);
+  const { summary, query = {}, body, answer, status = [200], error = 'ErrorReply' } = about ?? unknown(plugin);
   return {
     operationId: [method.toLowerCase(), ...words.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join(''),
     summary,
@@ -48,7 +48,7 @@ function operationOf({ plugin, method, path, auth, about }: Route): object {
     parameters: [...params, ...Object.entries(query).map(([name, text]) => ({ name, in: 'query', description: text, schema: { type: 'string' } }))],
     ...(body !== undefined && { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body) } } } }),
     responses: {
-      ...Object.fromEntries(status.map((code) => [code, { description: code < 400 ? 'The answer.' : 'The same, of what does not work.', content: contentOf((about ?? unknown(plugin)).answer) }])),
+      ...Object.fromEntries(status.map((code) => [code, { description: code < 400 ? 'The answer.' : 'The same, of what does not work.', content: contentOf(answer) }])),
       default: { description: 'An error.', content: { 'application/json': { schema: schemaOf(error) } } },
     },
   };
