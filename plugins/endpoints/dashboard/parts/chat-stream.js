@@ -33,7 +33,7 @@ export async function complete(body, { headers, signal, tell }) {
   if (!body.stream) {
     const { choices = [], usage, model } = await response.json();
     const { message = {}, finish_reason: finish } = choices[0] ?? {};
-    Object.assign(answer, { text: message.content ?? '', reasoning: message.reasoning ?? '', toolCalls: (message.tool_calls ?? []).map((call) => ({ id: call.id, ...call.function })), usage, finish, model });
+    Object.assign(answer, { text: message.content ?? '', reasoning: thoughtOf(message), toolCalls: (message.tool_calls ?? []).map((call) => ({ id: call.id, ...call.function })), usage, finish, model });
     return told(true);
   }
   for await (const event of eventsOf(response)) {
@@ -48,13 +48,16 @@ export async function complete(body, { headers, signal, tell }) {
   return told(true);
 }
 
+/** The thinking: `reasoning_fields` of the config says under which of the two names, or that it comes under both. */
+const thoughtOf = ({ reasoning, reasoning_content: content }) => reasoning ?? content ?? '';
+
 function take(answer, { choices = [], usage, model }) {
   if (usage) answer.usage = usage;
   if (model) answer.model = model;
   // of several answers to one request the first is shown; the log has all
   const { delta = {}, finish_reason: finish } = choices.find(({ index }) => index === 0) ?? {};
   answer.text += delta.content ?? '';
-  answer.reasoning += delta.reasoning ?? '';
+  answer.reasoning += thoughtOf(delta);
   if (finish) answer.finish = finish;
   for (const { index, id = '', function: called = {} } of delta.tool_calls ?? []) {
     const call = (answer.toolCalls[index] ??= { id, name: '', arguments: '' });

@@ -1,7 +1,7 @@
 /** The playground by hand: what is sent, when, and what is kept. */
 import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest';
-import { stage } from './browser.ts';
+import { mockConfig, stage } from './browser.ts';
 import type { Stage } from './browser.ts';
 
 let scene: Stage;
@@ -178,4 +178,17 @@ test('a request without its text says why it cannot be sent again', async () => 
   const id = await scene.chat('Secret', {}, { 'x-log-bodies': 'off' });
   await page.goto(`${scene.gateway.url}/dashboard/playground?replay=${id}`);
   await page.getByText('bodies were off for this request').waitFor();
+});
+
+test.each([true, false])('the thinking is shown where the gateway names it reasoning_content alone, streamed: %s', async (isStreamed) => {
+  const other = await stage(mockConfig({ server: { reasoning_fields: ['reasoning_content'] } }), scene.browser);
+  const own = await other.open('/dashboard/playground');
+  await own.getByLabel('Effort').selectOption('low');
+  await own.getByLabel('Stream').setChecked(isStreamed);
+  await own.getByLabel('User', { exact: true }).fill('Hello');
+  await own.getByRole('button', { name: 'Send', exact: true }).click();
+  await own.locator('.took').waitFor();
+  expect(await own.locator('.answer .thought').allInnerTexts()).toEqual([expect.stringContaining('The user writes: "Hello".')]);
+  await own.close();
+  await other.close();
 });
