@@ -1,7 +1,7 @@
 /** Checks the body of an embedding request. Fields that are not known here are kept in `rest`. */
 import { unsetReasoning } from '../../../core/chat.ts';
 import type { ChatRequest, EmbeddingAsk } from '../../../core/chat.ts';
-import { bodyFields, count, missing, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
+import { bodyFields, count, missing, modelName, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
 
 /** wire: OpenAI: Create embeddings */
 const mostInputs = 2048;
@@ -9,8 +9,7 @@ const mostInputs = 2048;
 /** Throws a `GatewayError` with the `param` at fault: `missing_required_parameter`, `invalid_type` or `invalid_value`. */
 export function parseEmbeddingRequest(body: unknown): ChatRequest {
   const { model, input, dimensions, encoding_format: format, user, ...rest } = bodyFields(body);
-  if (model === undefined || model === null) throw missing('model', 'the id of a model, see GET /v1/models');
-  const checked = { model: text('model', model), user: optional('user', user, text) };
+  const checked = { model: modelName(model), user: optional('user', user, text) };
   const ask: EmbeddingAsk = { kind: 'embeddings', inputs: inputsOf(input), dimensions: optional('dimensions', dimensions, count), format: formatOf(format) };
   return { ...noChat, ...checked, ask, rest };
 }

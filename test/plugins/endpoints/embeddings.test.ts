@@ -176,6 +176,7 @@ describe('POST /v1/embeddings', () => {
     ['too many', { input: Array.from({ length: 2049 }, () => 'x') }, 'invalid_value', 'input'],
     ['an unknown format', { input: 'x', encoding_format: 'hex' }, 'invalid_value', 'encoding_format'],
     ['dimensions of 0', { input: 'x', dimensions: 0 }, 'invalid_value', 'dimensions'],
+    ['an empty model', { input: 'x', model: '' }, 'invalid_value', 'model'],
     ['a model for chats', { input: 'x', model: 'chat' }, 'model_not_supported', 'model'],
   ])('refuses %s, and asks nobody', async (_, body, code, param) => {
     const { embed, up } = await scene('openai');
