@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { KeyEntry } from '../../../core/api-key.ts';
 import { principalOf } from '../../../core/pipeline/context.ts';
 import type { Principal } from '../../../core/pipeline/context.ts';
+import type { Changed } from './kept.ts';
 
 export interface Holder {
   readonly principal: Principal;
@@ -38,7 +39,7 @@ export class Holders {
   }
 
   /** Takes keys of the store by their names; null: the key is gone. */
-  take(changed: ReadonlyMap<string, KeyEntry | null>): void {
+  take(changed: Changed): void {
     this.#known.clear();
     for (const [name, entry] of changed) {
       for (const digest of this.#hashesOf.get(name) ?? []) this.#kept.delete(digest);

@@ -4,7 +4,6 @@
  * reads the database. Where callers need no key, every request is let in. This plugin never keeps, prints or forwards a key.
  */
 import { bearerOf } from '../../../core/api-key.ts';
-import type { KeyEntry } from '../../../core/api-key.ts';
 import { within } from '../../../core/cancellation.ts';
 import type { Candidate, Normalised, Principal } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -15,6 +14,7 @@ import type { KeyTable } from '../../../core/log/keys.ts';
 import { keyCommands } from './commands/commands.ts';
 import { Holders } from './holders.ts';
 import { KeptKeys } from './kept.ts';
+import type { Changed } from './kept.ts';
 import { Poll } from './poll.ts';
 import { addKeyRoutes } from './routes.ts';
 
@@ -56,7 +56,7 @@ export default definePlugin({
       if (found === undefined) throw new GatewayError('keys_unavailable', 'This gateway keeps no keys: no plugin that does, such as log/journal, is listed in its config.');
       return found;
     };
-    const take = (changed: ReadonlyMap<string, KeyEntry | null>): void => {
+    const take = (changed: Changed): void => {
       for (const [changedName, entry] of changed) if (entry !== null && keys.isWritten(changedName)) logger.warn('a key of the store has the name of a key of the config, and is not taken; delete it, or rename the other', { key: changedName });
       holders.take(new Map(Array.from(changed, ([one, entry]) => [one, keys.isWritten(one) ? null : entry])));
       keys.bring(changed);

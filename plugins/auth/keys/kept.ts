@@ -109,7 +109,7 @@ export class KeptKeys {
 function keptOf(name: string, version: number, stored: StoredKey): Kept {
   const { models, metadata, log_bodies: logBodies, cache, reasoning_fields: reasoningFields, limits, expires, disabled } = stored.settings;
   const expiresAt = expires === null ? null : momentOf(expires);
-  const hashes = stored.secrets.map((secret): KeyHash => ({ hash: secret.hash, prefix: secret.prefix, expiresAt: Math.min(secret.expiresAt ?? Infinity, expiresAt ?? Infinity) }));
-  const entry: KeyEntry = { name, hashes: hashes.map((one) => (one.expiresAt === Infinity ? { ...one, expiresAt: null } : one)), expiresAt, disabled, since: stored.createdAt, writtenAt: null, models, metadata, logBodies, cache, reasoningFields, limits: amountsOf(limits) };
+  const hashes = stored.secrets.map(({ hash, prefix, expiresAt: own }): KeyHash => ({ hash, prefix, expiresAt: own === null || expiresAt === null ? (own ?? expiresAt) : Math.min(own, expiresAt) }));
+  const entry: KeyEntry = { name, hashes, expiresAt, disabled, since: stored.createdAt, writtenAt: null, models, metadata, logBodies, cache, reasoningFields, limits: amountsOf(limits) };
   return { version, stored, entry };
 }
