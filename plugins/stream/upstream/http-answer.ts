@@ -32,10 +32,7 @@ const releaseMs = 1000;
 export class HttpAnswer implements Dispatcher.DispatchHandler, Bytes {
   status = 0;
   headers: Headers = {};
-  /** Resolves when the status and the headers have come. */
-  readonly head: Promise<void>;
-  #beginHead!: () => void;
-  #failHead!: (error: unknown) => void;
+  readonly #head = Promise.withResolvers<void>();
   /** Null before a connection has taken the request, and after the end. */
   #controller: Dispatcher.DispatchController | null = null;
   #parts: Buffer[] = [];
@@ -49,11 +46,9 @@ export class HttpAnswer implements Dispatcher.DispatchHandler, Bytes {
   /** The limit of time for the rest of a released answer. */
   #releasing: NodeJS.Timeout | null = null;
 
-  constructor() {
-    this.head = new Promise((resolve, reject) => {
-      this.#beginHead = resolve;
-      this.#failHead = reject;
-    });
+  /** Resolves when the status and the headers have come. */
+  get head(): Promise<void> {
+    return this.#head.promise;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -67,7 +62,7 @@ export class HttpAnswer implements Dispatcher.DispatchHandler, Bytes {
     if (isInterim) return;
     this.status = status;
     this.headers = headers;
-    this.#beginHead();
+    this.#head.resolve();
   }
 
   onResponseData(controller: Dispatcher.DispatchController, part: Buffer): void {
@@ -156,7 +151,7 @@ export class HttpAnswer implements Dispatcher.DispatchHandler, Bytes {
   #break(error: unknown): void {
     this.#isBroken = true;
     this.#error = error;
-    this.#failHead(error);
+    this.#head.reject(error);
     this.#close();
   }
 
