@@ -4,6 +4,7 @@ import { isFault } from '../../../core/log/attempts.ts';
 import type { StatsRow } from '../../../core/log/store.ts';
 import { useOf } from './views-config.ts';
 import type { UseOptions } from './views-config.ts';
+import { totalOf } from './views.ts';
 import type { ViewRequest } from './views.ts';
 
 const day = 86_400_000;
@@ -44,9 +45,8 @@ type Tried = Pick<StatsRow, 'requests' | 'errors' | 'rescued' | 'latencyP50Ms' |
 async function triedTargets(asking: UseOptions): Promise<ReadonlyMap<string, Tried>> {
   const rows = [...(await useOf('attempt.target', asking))].flatMap(([value, row]) => (value === null ? [] : [{ target: value.replace(/#\d+(?=\/)/, ''), row }]));
   return new Map(Array.from(Map.groupBy(rows, ({ target }) => target), ([target, group]) => {
-    const sum = (of: 'requests' | 'errors' | 'rescued'): number => group.reduce((total, { row }) => total + row[of], 0);
     const { latencyP50Ms = null, latencyP95Ms = null } = group[0]?.row ?? {};
-    return [target, { requests: sum('requests'), errors: sum('errors'), rescued: sum('rescued'), latencyP50Ms, latencyP95Ms }];
+    return [target, { ...totalOf(group.map(({ row }) => row)), latencyP50Ms, latencyP95Ms }];
   }));
 }
 

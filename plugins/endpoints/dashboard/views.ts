@@ -101,12 +101,18 @@ function faultOf(thrown: unknown): object {
   return thrown.body().error;
 }
 
+/** What attempts came to. */
+type Totals = Pick<StatsRow, 'requests' | 'errors' | 'rescued'>;
+
+/** The attempts of all rows. Percentiles of the parts do not add up to those of the whole. */
+export function totalOf(rows: readonly Totals[]): Totals {
+  const sum = (of: keyof Totals): number => rows.reduce((total, row) => total + row[of], 0);
+  return { requests: sum('requests'), errors: sum('errors'), rescued: sum('rescued') };
+}
+
 /** What attempts at one provider came to. */
-export interface Tried {
+export interface Tried extends Totals {
   readonly provider: string | null;
-  readonly requests: number;
-  readonly errors: number;
-  readonly rescued: number;
   /** Over time. */
   readonly points: readonly (readonly [at: number, requests: number, errors: number, rescued: number])[];
 }
@@ -114,10 +120,7 @@ export interface Tried {
 /** The attempts at each provider, those too that the next one made good. The provider that was asked most is first. */
 export async function attemptsOver(reader: LogReader, query: LogQuery, bucketMs: number): Promise<readonly Tried[]> {
   const { points } = await reader.series(query, { bucketMs, by: 'attempt.provider', most: mostProviders });
-  const tried = Array.from(Map.groupBy(points, ({ value }) => value), ([provider, own]) => {
-    const sum = (of: 'requests' | 'errors' | 'rescued'): number => own.reduce((total, point) => total + point[of], 0);
-    return { provider, requests: sum('requests'), errors: sum('errors'), rescued: sum('rescued'), points: own.map(({ at, requests, errors, rescued }) => [at, requests, errors, rescued] as const) };
-  });
+  const tried = Array.from(Map.groupBy(points, ({ value }) => value), ([provider, own]) => ({ provider, ...totalOf(own), points: own.map(({ at, requests, errors, rescued }) => [at, requests, errors, rescued] as const) }));
   return tried.sort((a, b) => b.requests - a.requests);
 }
 
@@ -184,12 +187,6 @@ export async function breakdownView(asked: ViewRequest): Promise<object> {
     isOverTime && !isOfAttempts(by) ? reader.series(query, { bucketMs, by: null }) : reader.stats(query, { by: null, limit: 1 }).then(([total]) => ({ points: [], total })),
   ]);
   return { by, total: isOfAttempts(by) ? totalOf(rows) : whole.total, rows, earlier, bucketMs, points: series?.points ?? [], all: whole.points, keyed };
-}
-
-/** All attempts. Percentiles of the parts do not add up to those of the whole. */
-function totalOf(rows: readonly StatsRow[]): Partial<StatsRow> {
-  const sum = (of: 'requests' | 'errors' | 'rescued'): number => rows.reduce((total, row) => total + row[of], 0);
-  return { requests: sum('requests'), errors: sum('errors'), rescued: sum('rescued') };
 }
 
 /** What can be grouped by beside the dimensions: `meta.<key>`, most used first, then `field.<name>`. */

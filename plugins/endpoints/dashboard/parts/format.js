@@ -63,6 +63,9 @@ export function percent(part, all) {
   return share > 0 && share < 0.1 ? '<0.1 %' : `${share >= 10 ? share.toFixed(0) : share.toFixed(1)} %`;
 }
 
+/** The cost of a request on average, of those with a known cost; null where there is none. @param {{ cost: string | null, requests: number, unpriced: number }} row */
+export const costPerRequest = ({ cost, requests, unpriced }) => (cost === null || requests <= unpriced ? null : Number(cost) / (requests - unpriced));
+
 /** Whether a row has so many errors that they are marked. @param {{ errors: number, requests: number }} row */
 export const failsMuch = ({ errors, requests }) => errors / requests >= 0.05;
 

@@ -1,6 +1,6 @@
 /** The measures of a breakdown. */
 import { aboutSum } from './estimate.js';
-import { compact, count, duration, money, numberOf, percent, speed } from './format.js';
+import { compact, costPerRequest, count, duration, money, numberOf, percent, speed } from './format.js';
 
 const share = (value) => (value === null || value === undefined ? '–' : percent(value, 1));
 
@@ -17,7 +17,7 @@ export const measures = {
   errors: { label: 'Errors', of: ({ errors }) => errors, format: count },
   'error-rate': { label: 'Error rate', of: ({ errors, requests }) => (requests === 0 ? null : errors / requests), format: share, isRate: true },
   rescued: { label: 'Rescued', of: ({ rescued = null }) => rescued, format: count },
-  'cost-per-request': { label: 'Cost per request', of: ({ cost, requests, unpriced }) => (cost === null || requests <= unpriced ? null : Number(cost) / (requests - unpriced)), format: money, isRate: true, isCounted: true },
+  'cost-per-request': { label: 'Cost per request', of: costPerRequest, format: money, isRate: true, isCounted: true },
   'tokens-in': { label: 'Tokens in', of: ({ promptTokens }) => promptTokens, format: compact, isCounted: true },
   'tokens-out': { label: 'Tokens out', of: ({ completionTokens }) => completionTokens, format: compact, isCounted: true },
   'tokens-reasoning': { label: 'Reasoning tokens', of: ({ reasoningTokens }) => reasoningTokens, format: compact, isCounted: true },

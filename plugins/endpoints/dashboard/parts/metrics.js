@@ -1,7 +1,7 @@
 /** The main figures, each with its change since the time before. */
 import { html } from './html.js';
 import { aboutSum } from './estimate.js';
-import { compact, count, duration, money, numberOf, percent, speed } from './format.js';
+import { compact, costPerRequest, count, duration, money, numberOf, percent, speed } from './format.js';
 import { levelsOf } from './levels.js';
 import { filled } from './request-histogram.js';
 
@@ -17,7 +17,7 @@ export function Metrics({ data, range, alerts }) {
   const figures = [
     { name: 'Requests', value: count(total.requests), change: change(({ requests }) => requests), trend: trend(({ requests }) => requests), note: `${paceOf(total.requests, range)}${data.cacheHits === null ? '' : ` · ${percent(data.cacheHits, total.requests)} cached`}` },
     { name: 'Errors', value: percent(total.errors, total.requests), change: change(rate, 'less'), trend: trend(({ errors }) => errors), note: `${count(total.errors)} requests`, isBad: total.errors > 0, isAlert: isAlert('errors') },
-    { name: 'Cost', value: aboutSum(money(total.cost), total), change: change(({ cost }) => numberOf(cost)), trend: trend(({ cost }) => Number(cost ?? 0)), note: total.unpriced > 0 ? `${count(total.unpriced)} without a price` : html`${aboutSum(money(perRequest(total)), total)} a request`, title: total.cost === null ? undefined : `$${total.cost}`, isAlert: isAlert('cost') },
+    { name: 'Cost', value: aboutSum(money(total.cost), total), change: change(({ cost }) => numberOf(cost)), trend: trend(({ cost }) => Number(cost ?? 0)), note: total.unpriced > 0 ? `${count(total.unpriced)} without a price` : html`${aboutSum(money(costPerRequest(total)), total)} a request`, title: total.cost === null ? undefined : `$${total.cost}`, isAlert: isAlert('cost') },
     { name: 'Tokens', value: aboutSum(compact(total.promptTokens + total.completionTokens), total), change: change(({ promptTokens, completionTokens }) => promptTokens + completionTokens), trend: trend((point) => point.promptTokens + point.completionTokens), note: html`${aboutSum(compact(total.reasoningTokens), total)} for reasoning` },
     { name: 'Latency p95', value: duration(total.latencyP95Ms), change: change(({ latencyP95Ms }) => latencyP95Ms, 'less'), trend: level(({ latencyP95Ms }) => latencyP95Ms), note: `p50 ${duration(total.latencyP50Ms)}${total.latencyP99Ms == null ? '' : ` · p99 ${duration(total.latencyP99Ms)}`}`, isAlert: isAlert('latency') },
     { name: 'First token p50', value: duration(total.timeToFirstTokenP50Ms), change: change(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms, 'less'), trend: level(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms), note: `p95 ${duration(total.timeToFirstTokenP95Ms)}${total.tokensPerSecond == null ? '' : ` · ${speed(total.tokensPerSecond)} tok/s`}` },
@@ -36,7 +36,6 @@ function paceOf(requests, { from, to }) {
 }
 
 const rate = ({ errors, requests }) => (requests === 0 ? null : errors / requests);
-const perRequest = ({ cost, requests, unpriced }) => (cost === null || requests - unpriced <= 0 ? null : Number(cost) / (requests - unpriced));
 
 /** The change in words; null where there is none to speak of. @param {number | null} now @param {number | null} then @param {'less'} [better] */
 export function changeOf(now, then, better) {

@@ -1,7 +1,7 @@
 /** Some models side by side: what they cost, what they can do, and how they did in the last day. */
 import { html } from './html.js';
 import { aboutSum } from './estimate.js';
-import { compact, count, duration, failsMuch, money, numberOf, perMillion, percent, speed, unknown } from './format.js';
+import { compact, costPerRequest, count, duration, failsMuch, money, numberOf, perMillion, percent, speed, unknown } from './format.js';
 import { Icon } from './icons.js';
 import { hrefOf, withParams } from './location.js';
 
@@ -11,7 +11,7 @@ export const mostCompared = 4;
 const mostAsked = 3;
 
 const some = (of) => (model) => (model.providers.some(of) ? 'yes' : unknown);
-const costOf = ({ use }) => (use === null || use.cost === null || use.requests <= use.unpriced ? null : Number(use.cost) / (use.requests - use.unpriced));
+const costOf = ({ use }) => (use === null ? null : costPerRequest(use));
 
 /** `of` is what the best one is found by: the lowest, or with `isMost` the highest. @type {(readonly [label: string, show: (model: any) => any, of?: (model: any) => number | null, isMost?: boolean])[]} */
 const rows = [
