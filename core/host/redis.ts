@@ -9,6 +9,8 @@ import { timeLimit } from '../cancellation.ts';
 import type { Logger } from '../logger.ts';
 import type { HealthCheck } from '../pipeline/hooks.ts';
 import type { Secret } from '../secret.ts';
+import { isRefused, look, reasonOf, Unfit } from './redis-server.ts';
+import type { Reason } from './redis-server.ts';
 
 /** What a plugin may do with Redis. Each call rejects within its time limit, and at once while Redis is away. */
 export interface SharedRedis {
@@ -31,9 +33,6 @@ const mostFailures = 3;
 const usualRefusedForMs = 30_000;
 const restMs = { min: 500, max: 5000 };
 
-/** One word or two, for everybody who asks. */
-type Reason = 'refused' | 'timeout' | 'auth_failed';
-
 export class RedisClient implements SharedRedis {
   readonly #url: Secret;
   readonly #logger: Logger;
@@ -41,6 +40,8 @@ export class RedisClient implements SharedRedis {
   #opening: Promise<void> | null = null;
   #failures = 0;
   #isDown = false;
+  /** It was looked at on this connection, and can be used. */
+  #isFit = false;
   /** The last command that Redis refused, and until when it is of interest (`performance.now()`). */
   #refusal: { readonly error: Error; readonly until: number } | null = null;
   readonly #refusedForMs: number;
@@ -72,9 +73,11 @@ export class RedisClient implements SharedRedis {
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
       connectTimeout: limitMs.open,
+      // each connection is looked at here: that of ioredis asks for INFO, which a user of Redis may not need to have
+      enableReadyCheck: false,
       retryStrategy: (times) => Math.min(times * 100, 2000),
       // wire: after a failover the former primary takes no writes (https://redis.io/docs/latest/operate/oss_and_stack/management/sentinel/)
-      reconnectOnError: (error) => error.message.startsWith('READONLY'),
+      reconnectOnError: (error) => isRefused(error, 'READONLY'),
       connectionName: 'model-gateway',
     });
     this.#client = client;
@@ -87,23 +90,23 @@ export class RedisClient implements SharedRedis {
       client.on('connect', () => {
         if (this.#reason !== 'auth_failed') this.#reason = 'timeout';
       });
-      client.on('error', (error: Error) => {
+      client.on('error', (error: Error & { command?: { name: string } }) => {
+        // the connection stays open, and the look at it says what is wrong with the database
+        if (error.command?.name === 'select') return;
         this.#reason = reasonOf(error);
         this.#failed(error);
         settled();
       });
-      client.on('close', () => this.#sent.clear());
-      client.on('ready', () => {
-        // it has answered, so a connection that ends was closed by it
-        this.#reason = 'refused';
-        this.#answered();
-        settled();
+      client.on('close', () => {
+        this.#isFit = false;
+        this.#sent.clear();
       });
+      client.on('ready', () => void this.#look(client).then(settled));
     });
   }
 
   get isAway(): boolean {
-    return this.#failures >= mostFailures || this.#client?.status !== 'ready';
+    return this.#failures >= mostFailures || !this.#isFit || this.#client?.status !== 'ready';
   }
 
   async get(key: string): Promise<string | null> {
@@ -134,7 +137,7 @@ export class RedisClient implements SharedRedis {
   async health(): Promise<HealthCheck> {
     const client = this.#client;
     if (client === null) return { connected: false, error: 'refused' };
-    if (client.status !== 'ready') return { connected: false, error: this.#reason };
+    if (!this.#isFit || client.status !== 'ready') return { connected: false, error: this.#reason };
     try {
       await orLate(client.ping(), limitMs.ping);
       const refusal = this.#refusal;
@@ -164,8 +167,8 @@ export class RedisClient implements SharedRedis {
       this.#answered();
       return value;
     } catch (error) {
-      // wire: ioredis gives this name to what Redis answers with a minus sign
-      if ((error as Error).name === 'ReplyError') this.#refused(error as Error);
+      // a connection to what has become a replica is given up
+      if (isRefused(error) && !isRefused(error, 'READONLY')) this.#refused(error as Error);
       else this.#failed(error as Error);
       throw error;
     }
@@ -193,12 +196,12 @@ export class RedisClient implements SharedRedis {
     if (this.#isClosed) return;
     this.#failures++;
     if (!this.isAway) return;
-    if (!this.#isDown) this.#logger.warn('Redis does not answer; until it does, nothing is shared with other gateways', { error });
+    if (!this.#isDown) this.#logger.warn(`Redis ${error instanceof Unfit || isRefused(error) ? 'cannot be used; until it can' : 'does not answer; until it does'}, nothing is shared with other gateways`, { error });
     this.#isDown = true;
     if (this.#failures >= mostFailures) this.#probeLater();
   }
 
-  /** Asks whether Redis answers again, so that no request has to find out. */
+  /** Asks whether Redis can be used again, so that no request has to find out. */
   #probeLater(): void {
     if (this.#timer !== undefined) return;
     this.#timer = setTimeout(() => void this.#probe(), this.#restMs);
@@ -209,25 +212,32 @@ export class RedisClient implements SharedRedis {
   async #probe(): Promise<void> {
     this.#timer = undefined;
     const client = this.#client;
-    if (client === null || this.#isClosed) return;
+    if (client === null || this.#isClosed || (await this.#look(client))) return;
+    // a connection through which nothing comes any more, or not to the primary, is replaced; one that is being made reports by itself
+    if (client.status === 'ready') client.disconnect(true);
+  }
+
+  /** Whether Redis can be used. Where it cannot, it is asked again later. */
+  async #look(client: Client): Promise<boolean> {
     try {
-      await orLate(client.ping(), limitMs.ping);
+      await orLate(look(client), limitMs.ping);
+      // it has answered, so a connection that ends was closed by it
+      this.#reason = 'refused';
+      this.#isFit = true;
       this.#answered();
-    } catch {
-      // a connection through which nothing comes any more is replaced; one that is being made reports by itself
-      if (client.status === 'ready') client.disconnect(true);
+      return true;
+    } catch (error) {
+      this.#isFit = false;
+      this.#reason = error === late ? 'timeout' : reasonOf(error as Error);
+      this.#failed(error as Error);
       this.#probeLater();
+      return false;
     }
   }
 }
 
 const late = new Error('Redis did not answer in time');
 const away = new Error('Redis is away');
-
-function reasonOf({ message }: Error): Reason {
-  if (/^(?:NOAUTH|WRONGPASS|NOPERM)/.test(message)) return 'auth_failed';
-  return message.includes('ETIMEDOUT') ? 'timeout' : 'refused';
-}
 
 /** The value, or a rejection with `late` after the time limit. */
 function orLate<Value>(work: Promise<Value>, ms: number): Promise<Value> {

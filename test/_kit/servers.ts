@@ -1,7 +1,7 @@
 /** Real servers for the tests, started privately from the machine's binaries; as root on Debian what is missing is installed. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,12 +42,22 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
+export interface RedisSettings {
+  /** More words of its command line. */
+  readonly words?: readonly string[];
+  /** It is a Sentinel, of a primary that is not there. */
+  readonly isSentinel?: boolean;
+}
+
 /** @param at the port; any free one where absent */
-export async function startRedis(at?: number): Promise<RedisServer> {
+export async function startRedis(at?: number, { words = [], isSentinel = false }: RedisSettings = {}): Promise<RedisServer> {
   const program = ensureProgram(['/usr/bin/redis-server'], 'redis-server');
   const port = at ?? (await freePort());
   const folder = mkdtempSync(join(tmpdir(), 'gateway-redis-'));
-  const child = spawn(program, ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder], { stdio: 'ignore' });
+  const file = join(folder, 'sentinel.conf');
+  if (isSentinel) writeFileSync(file, 'sentinel monitor main 127.0.0.1 1 1\n');
+  const kind = isSentinel ? [file, '--sentinel'] : ['--save', '', '--appendonly', 'no'];
+  const child = spawn(program, [...kind, '--port', String(port), '--bind', '127.0.0.1', '--dir', folder, ...words], { stdio: 'ignore' });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const stop = async (): Promise<void> => {
     isStopped();

@@ -104,8 +104,18 @@ async function ofRedis({ redis }: Config, logger: Logger): Promise<Finding> {
   const { connected, error } = await client.health();
   client[Symbol.dispose]();
   if (connected) return { part: 'redis', state: 'good', text: 'answers' };
-  return { part: 'redis', state: 'fault', text: `does not answer: ${error ?? 'it did not say why'}`, fix: error === 'auth_failed' ? 'set the right user and password in redis.url' : 'start it, or mend redis.url' };
+  const fix = redisFixes[error ?? ''];
+  return { part: 'redis', state: 'fault', text: `${fix === undefined ? 'does not answer' : 'cannot be used'}: ${error ?? 'it did not say why'}`, fix: fix ?? 'start it, or mend redis.url' };
 }
+
+/** What helps a Redis that answers and cannot be used. */
+const redisFixes: Readonly<Partial<Record<string, string>>> = {
+  auth_failed: 'set the right user and password in redis.url',
+  loading: 'wait until it has read its data',
+  no_database: 'end redis.url with the number of a database that it has and its user may select',
+  replica: 'set redis.url to the address of the primary, or to one that follows it',
+  sentinel: 'set redis.url to the address of the primary, or to one that follows it; a Sentinel keeps no data',
+};
 
 const marks: Readonly<Record<Finding['state'], string>> = { good: '✓', note: '·', warning: '!', fault: '✗' };
 

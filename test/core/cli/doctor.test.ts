@@ -10,6 +10,7 @@ import { afterAll, describe, it } from 'vitest';
 import { roomText } from '../../../core/cli/doctor/doctor.ts';
 import { RunningFile } from '../../../core/cli/running-files.ts';
 import { run } from '../../_kit/executable.ts';
+import { startRedis } from '../../_kit/servers.ts';
 
 const opened: (() => void)[] = [];
 afterAll(() => opened.forEach((close) => close()));
@@ -160,6 +161,16 @@ describe.concurrent('gateway doctor', () => {
       expect.stringMatching(/^[✓!] disk .*data: [\d.]+ [MG]iB free/),
       '✗ redis does not answer: refused → start it, or mend redis.url',
     ])]);
+  });
+
+  it('says of a Redis that answers why it cannot be used', async ({ expect }) => {
+    const redis = await startRedis();
+    const sentinel = await startRedis(undefined, { isSentinel: true });
+    opened.push(() => void redis.stop(), () => void sentinel.stop());
+    const said = async (url: string) => (await examined({ redis: { url } })).lines.filter((line) => / redis /.test(line));
+    expect(await said(redis.url)).toEqual(['✓ redis answers']);
+    expect(await said(`${redis.url}/99`)).toEqual(['✗ redis cannot be used: no_database → end redis.url with the number of a database that it has and its user may select']);
+    expect(await said(sentinel.url)).toEqual(['✗ redis cannot be used: sentinel → set redis.url to the address of the primary, or to one that follows it; a Sentinel keeps no data']);
   });
 
   it('tells a small disk from one on which even deleting fails', ({ expect }) => {

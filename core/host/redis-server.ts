@@ -1,0 +1,45 @@
+/** What answers at the address of the Redis: whether gateways can share it, and what is said where they cannot. */
+import type { Redis } from 'ioredis';
+
+/** One word or two, for everybody who asks. */
+export type Reason = 'refused' | 'timeout' | 'auth_failed' | 'loading' | 'replica' | 'sentinel' | 'no_database';
+
+/** Redis answers, and cannot be used. */
+export class Unfit extends Error {
+  readonly reason: Reason;
+
+  constructor(reason: Reason, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
+
+/** Throws where gateways cannot share what answers: it would take connections, and refuse or misplace what they write. */
+export async function look(client: Redis): Promise<void> {
+  const { db = 0 } = client.options;
+  // asked at once, so that all of it takes the time of one answer
+  const [hello, selected, pong] = await Promise.allSettled([client.hello(), db === 0 ? null : client.select(db), client.ping()]);
+  // a user who may not run PING has been answered too
+  if (pong.status === 'rejected' && !isRefused(pong.reason, 'NOPERM')) throw pong.reason;
+  // wire: names and values in turn; a Redis before 6, and some proxies, know no HELLO (https://redis.io/docs/latest/commands/hello/)
+  const facts: readonly unknown[] = hello.status === 'fulfilled' ? hello.value : [];
+  const valueOf = (name: string): unknown => facts[facts.indexOf(name) + 1];
+  if (valueOf('mode') === 'sentinel') throw new Unfit('sentinel', 'this is a Sentinel, which keeps no data; the address must be that of the primary, or of a proxy that follows it');
+  // safety: ioredis would go on with database 0, and its counts and answers may be those of other gateways
+  if (selected.status === 'rejected') throw new Unfit('no_database', `database ${db} cannot be selected`, { cause: selected.reason });
+  if (valueOf('role') === 'replica') throw new Unfit('replica', 'this is a replica, which takes no writes; the address must lead to the primary');
+}
+
+/**
+ * Whether Redis answered with an error, of this kind. A script of Redis 6 has the kind in the middle of its error.
+ * wire: ioredis gives this name to what Redis answers with a minus sign.
+ */
+export const isRefused = (error: unknown, kind = ''): boolean => error instanceof Error && error.name === 'ReplyError' && error.message.includes(kind);
+
+export function reasonOf(error: Error): Reason {
+  const { message } = error;
+  if (error instanceof Unfit) return error.reason;
+  if (/^(?:NOAUTH|WRONGPASS|NOPERM)/.test(message)) return 'auth_failed';
+  if (message.startsWith('LOADING')) return 'loading';
+  return message.includes('ETIMEDOUT') ? 'timeout' : 'refused';
+}

@@ -1,0 +1,107 @@
+/** What answers at the address of the Redis and is none that gateways can share. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { RedisClient } from '../../../core/host/redis.ts';
+import { createLogger } from '../../../core/logger.ts';
+import { Secret } from '../../../core/secret.ts';
+import { proxyTo } from '../../_kit/proxy.ts';
+import { startRedis } from '../../_kit/servers.ts';
+import type { RedisServer } from '../../_kit/servers.ts';
+
+async function started(...words: readonly string[]): Promise<RedisServer> {
+  const redis = await startRedis(undefined, { words });
+  onTestFinished(() => redis.stop());
+  return redis;
+}
+
+function adminOf(url: string): Redis {
+  const admin = new Redis(url);
+  onTestFinished(() => admin.disconnect());
+  return admin;
+}
+
+async function opened(url: string) {
+  const lines: string[] = [];
+  const client = new RedisClient(new Secret(url), createLogger((line) => void lines.push(line)));
+  onTestFinished(() => client[Symbol.dispose]());
+  await client.open();
+  return { client, logged: () => lines.map((line) => JSON.parse(line) as { msg: string; error?: string }), messages: () => lines.map((line) => (JSON.parse(line) as { msg: string }).msg) };
+}
+
+const isAway = 'Redis cannot be used; until it can, nothing is shared with other gateways';
+const isBack = 'Redis answers again';
+const portOf = ({ url }: RedisServer): string => new URL(url).port;
+
+test('a replica is left alone and said once, until the address leads to the primary', async () => {
+  const primary = await started();
+  const replica = await started('--replicaof', '127.0.0.1', portOf(primary));
+  const proxy = await proxyTo(replica.url);
+  onTestFinished(() => proxy.close());
+  const { client, logged, messages } = await opened(proxy.url);
+  expect(client.isAway).toBe(true);
+  expect(await client.health()).toEqual({ connected: false, error: 'replica' });
+  const admin = adminOf(replica.url);
+  const connections = async (): Promise<number> => Number(/total_connections_received:(\d+)/.exec(await admin.info('stats'))?.[1]);
+  const before = await connections();
+  await expect.poll(connections, { timeout: 10_000 }).toBeGreaterThan(before + 1);
+  expect(logged()).toEqual([expect.objectContaining({ msg: isAway, error: expect.stringContaining('replica, which takes no writes') })]);
+
+  proxy.port = Number(portOf(primary));
+  await expect.poll(() => client.isAway, { timeout: 10_000 }).toBe(false);
+  await vi.waitFor(() => client.set('one', 'text', 60), { timeout: 10_000 });
+  expect(messages()).toEqual([isAway, isBack]);
+});
+
+test('a primary that becomes a replica is given up for the one that the address leads to next', async () => {
+  const [one, two] = [await started(), await started()];
+  const proxy = await proxyTo(one.url);
+  onTestFinished(() => proxy.close());
+  const { client, messages } = await opened(proxy.url);
+  await vi.waitFor(() => client.set('one', 'text', 60), { timeout: 10_000 });
+  await adminOf(one.url).replicaof('127.0.0.1', portOf(two));
+  proxy.port = Number(portOf(two));
+  await expect(vi.waitFor(() => client.run('return redis.call("SET", KEYS[1], 1)', ['one'], []), { timeout: 10_000 })).resolves.toBe('OK');
+  expect(messages().filter((message) => message.startsWith('Redis refuses'))).toEqual([]);
+  expect(await client.health()).toEqual({ connected: true });
+});
+
+test('a Sentinel is said to be one', async () => {
+  const sentinel = await startRedis(undefined, { isSentinel: true });
+  onTestFinished(() => sentinel.stop());
+  const { client, logged } = await opened(sentinel.url);
+  expect([client.isAway, await client.health()]).toEqual([true, { connected: false, error: 'sentinel' }]);
+  expect(logged()).toEqual([expect.objectContaining({ msg: isAway, error: expect.stringContaining('Sentinel') })]);
+});
+
+test.each([['that Redis does not have', 'redis://', 'ERR DB index is out of range'], ['that its user may not select', 'redis://gateway:right@', 'NOPERM']])('a database %s is not replaced by the first one', async (_, scheme, why) => {
+  const { url } = await started();
+  const admin = adminOf(url);
+  await admin.acl('SETUSER', 'gateway', 'on', '>right', '~*', '+@all', '-select');
+  const { client, logged } = await opened(`${scheme}${new URL(url).host}/${why === 'NOPERM' ? 3 : 99}`);
+  await client.set('one', 'text', 60).catch(() => {});
+  expect(await admin.dbsize()).toBe(0);
+  expect(await client.health()).toEqual({ connected: false, error: 'no_database' });
+  expect(logged()).toEqual([expect.objectContaining({ msg: isAway, error: expect.stringContaining(why) })]);
+});
+
+test('a user who may run only what the docs name is let in while Redis has its data, and nothing is written past the log', async () => {
+  const printed = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  onTestFinished(() => printed.mockRestore());
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-redis-data-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const users = join(folder, 'users.acl');
+  writeFileSync(users, 'user default on nopass ~* &* +@all\nuser gateway on >right ~model-gateway:* +@all -@dangerous\n');
+  const first = await started('--dir', folder);
+  await adminOf(first.url).eval("for at = 1, 3000 do redis.call('SET', at, at) end", 0);
+  await adminOf(first.url).save();
+  const { host } = new URL((await started('--dir', folder, '--aclfile', users, '--key-load-delay', '1000', '--loading-process-events-interval-bytes', '1024')).url);
+  const { client, messages } = await opened(`redis://gateway:right@${host}`);
+  expect([client.isAway, await client.health()]).toEqual([true, { connected: false, error: 'loading' }]);
+  await expect.poll(() => client.isAway, { timeout: 20_000 }).toBe(false);
+  await vi.waitFor(() => client.set('model-gateway:one', 'text', 60), { timeout: 10_000 });
+  expect(messages()).toEqual([isAway, isBack]);
+  expect(printed).not.toHaveBeenCalled();
+});
