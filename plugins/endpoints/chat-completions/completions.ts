@@ -24,11 +24,11 @@ function parseCompletion(body: unknown): ChatRequest {
   if (!isFields(body)) return parseChatRequest(body);
   const { prompt, ...others } = body;
   for (const [param, harmless] of Object.entries(refused)) {
-    const { [param]: value = null } = others;
+    const value = others[param] ?? null;
     if (value !== null && !harmless.includes(value)) throw new GatewayError('unsupported_value', `"${param}" is not supported on /v1/completions, because models are asked as chats. Leave it out, or use POST /v1/chat/completions.`, { param });
-    delete (others as Record<string, unknown>)[param];
   }
-  return parseChatRequest({ ...others, messages: [{ role: 'user', content: promptOf(prompt) }] } satisfies Fields);
+  const kept = Object.fromEntries(Object.entries(others).filter(([param]) => !Object.hasOwn(refused, param)));
+  return parseChatRequest({ ...kept, messages: [{ role: 'user', content: promptOf(prompt) }] } satisfies Fields);
 }
 
 function promptOf(prompt: unknown): string {
