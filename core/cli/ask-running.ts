@@ -1,9 +1,8 @@
 /** Asks the gateway that runs on this machine. */
-import { request } from 'node:https';
-import { Readable } from 'node:stream';
 import type { Config } from '../config.ts';
 import { Exit, exitCodeOf } from '../exit.ts';
 import type { CommandRun, Output } from '../host/command.ts';
+import { fetchRunning } from '../host/fetch-running.ts';
 import type { Secret } from '../secret.ts';
 import { runningWith } from './running-files.ts';
 import type { RunningProcess } from './running-files.ts';
@@ -63,19 +62,3 @@ const lifeSignMs = 5000;
 
 /** Whether anything answers at the address of a gateway. */
 export const isAnswering = (url: string): Promise<boolean> => fetchRunning(`${url}/health/live`, { signal: AbortSignal.timeout(lifeSignMs) }).then(() => true, () => false);
-
-/** As `fetch`, of a gateway that runs on this machine. */
-const fetchRunning = (url: string, init: RequestInit = {}): Promise<Response> => (url.startsWith('https:') ? fetchOwn : fetch)(url, init);
-
-/**
- * As `fetch`, of a gateway with TLS. Its certificate has the name that callers use, and not the address that it is asked at here.
- * safety: the address is the gateway's own, from its file in the data directory, so there is nobody in between to be told by a certificate.
- */
-async function fetchOwn(url: string, { method = 'GET', headers = {}, body = null, signal = null }: RequestInit): Promise<Response> {
-  return await new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers: headers as Record<string, string>, rejectUnauthorized: false, ...(signal !== null && { signal }) }, (answer) => {
-      resolve(new Response(Readable.toWeb(answer), { status: answer.statusCode ?? 500 }));
-    });
-    sent.on('error', reject).end(body ?? undefined);
-  });
-}

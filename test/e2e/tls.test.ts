@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { afterAll, describe, expect, test } from 'vitest';
-import { trustedCertificate } from '../_kit/certificate.ts';
-import { run, start } from '../_kit/executable.ts';
+import { certificate, trustedCertificate } from '../_kit/certificate.ts';
+import { launch, run, start } from '../_kit/executable.ts';
 import { startCollector } from '../plugins/log/otel-collector.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gateway-tls-'));
@@ -66,6 +66,21 @@ describe.each([['one process', {}], ['workers', { workers: 2 }]])('with %s', (_,
     expect(await gateway.stop()).toBe(0);
     await expect(shown(gateway.port)).rejects.toThrow(/ECONNREFUSED/);
   });
+});
+
+test('the log is followed at a named port, whatever name the certificate has; of another machine it must have the right one', async () => {
+  const made = certificate('DNS:one.example');
+  writeFileSync(join(folder, 'cert.pem'), made.cert);
+  writeFileSync(join(folder, 'key.pem'), made.key);
+  const gateway = await start({ ...config(), plugins: [...plugins, 'endpoints/logs', 'log/journal'] }, {}, { folder });
+  const port = String(gateway.port);
+  const following = launch(['logs', '-f', '--config', gateway.file, '--port', port], {});
+  await expect.poll(() => following.output().stdout).toContain('TIME');
+  following.child.kill('SIGINT');
+  await following.ended;
+  // the same address, in words that do not say so
+  expect(await run(['logs', '--config', gateway.file, '--host', '::ffff:7f00:1', '--port', port])).toMatchObject({ code: 5, stdout: '', stderr: expect.stringContaining('does not answer: self-signed certificate') });
+  expect(await gateway.stop()).toBe(0);
 });
 
 test('traces say https', async () => {

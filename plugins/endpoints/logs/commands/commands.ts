@@ -1,6 +1,6 @@
 /** The commands of this plugin: `gateway logs` and `gateway stats`. Both ask the log API. */
 import type { Command, CommandRun } from '../../../../core/host/command.ts';
-import { addressOf, connect } from './connection.ts';
+import { connect, namedBy } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { addressFlags, byFlag, filterFlags, limitFlag, logsSelection, statsSelection } from './flags.ts';
 import { showLogs } from './logs.ts';
@@ -38,6 +38,6 @@ export const logCommands: readonly Command[] = [
 
 function connectionOf({ config, flags, openLog, askRunning }: CommandRun): Promise<Connection> {
   const [host, port] = [flags.text('host'), flags.number('port')];
-  const named = host === null && port === null ? null : addressOf(config, { host, port });
+  const named = host === null && port === null ? null : namedBy(config, { host, port });
   return connect({ named, adminKey: config.server.adminKey?.reveal() ?? null, openLog, askRunning });
 }

@@ -2,7 +2,9 @@
 import type { Config } from '../../../../core/config.ts';
 import { Exit } from '../../../../core/exit.ts';
 import type { CommandRun } from '../../../../core/host/command.ts';
+import { fetchRunning } from '../../../../core/host/fetch-running.ts';
 import { version } from '../../../../core/version.ts';
+import { isLoopback } from '../../../../core/wire/address.ts';
 
 /** Asks the log API. Gives its answer, or throws an Exit with the message of its refusal. */
 export type Ask = (path: string, more?: { readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal }) => Promise<Response>;
@@ -14,18 +16,26 @@ export interface Connection {
 }
 
 export interface ConnectParts extends Pick<CommandRun, 'askRunning'> {
-  /** The address that `--host` or `--port` names; null: the gateway that runs with this config is asked, wherever it listens. */
-  readonly named: string | null;
+  /** Null: the gateway that runs with this config is asked, wherever it listens. */
+  readonly named: Named | null;
   readonly adminKey: string | null;
   /** Opens the log in this process. */
   openLog(): Promise<{ fetch(request: Request): Promise<Response> }>;
 }
 
-/** The address of the config's `server`. `host` and `port` replace those of the config; null: they do not. */
-export function addressOf({ server }: Pick<Config, 'server'>, { host, port }: { readonly host: string | null; readonly port: number | null }): string {
+/** A gateway that `--host` or `--port` names. */
+export interface Named {
+  readonly url: string;
+  /** False: it is on another machine, whose log is not in the store of this one. */
+  readonly isHere: boolean;
+}
+
+/** `host` and `port` stand in the place of those of the config; null: they do not. */
+export function namedBy({ server }: { readonly server: Pick<Config['server'], 'host' | 'port' | 'tls'> }, { host, port }: { readonly host: string | null; readonly port: number | null }): Named {
   const listens = host ?? server.host;
   const reachable = listens === '0.0.0.0' ? '127.0.0.1' : listens === '::' ? '::1' : listens;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port ?? server.port}`;
+  const url = `${server.tls === null ? 'http' : 'https'}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port ?? server.port}`;
+  return { url, isHere: host === null || isLoopback(reachable) };
 }
 
 const patienceMs = 2000;
@@ -37,8 +47,11 @@ export async function connect({ named, adminKey, askRunning, openLog }: ConnectP
   const agent = { 'user-agent': `gateway/${version}` };
   const headers: Record<string, string> = { ...agent, ...(adminKey !== null && { authorization: `Bearer ${adminKey}` }) };
   const askOwn: Ask = (path, more = {}) => askRunning(path, { ...more, headers: { ...agent, ...more.headers } });
-  const askNamed: Ask = async (path, more = {}) => await checked(await fetch(`${named}${path}`, { ...more, headers: { ...headers, ...more.headers } }));
-  if (await (named === null ? runs(askOwn) : answers(named, headers))) return { ask: named === null ? askOwn : askNamed, isRunning: true };
+  if (named === null && (await runs(askOwn))) return { ask: askOwn, isRunning: true };
+  if (named !== null && (await answers(named, headers))) {
+    const askNamed: Ask = async (path, more = {}) => await checked(await fetchOf(named)(`${named.url}${path}`, { ...more, headers: { ...headers, ...more.headers } }));
+    return { ask: askNamed, isRunning: true };
+  }
   const log = await openLog();
   const askHere: Ask = async (path, more = {}) => await checked(await log.fetch(new Request(`http://localhost${path}`, { ...more, headers: { ...headers, ...more.headers } })));
   return { ask: askHere, isRunning: false };
@@ -55,10 +68,15 @@ async function runs(ask: Ask): Promise<boolean> {
   }
 }
 
+const fetchOf = ({ isHere }: Pick<Named, 'isHere'>): typeof fetchRunning => (isHere ? fetchRunning : fetch);
+
 /** Whether a Model Gateway that keeps a log answers there. */
-async function answers(url: string, headers: Readonly<Record<string, string>>): Promise<boolean> {
+async function answers({ url, isHere }: Named, headers: Readonly<Record<string, string>>): Promise<boolean> {
   const signal = AbortSignal.timeout(patienceMs);
-  const response = await fetch(`${url}/api/status`, { headers, signal }).catch(() => null);
+  const response = await fetchOf({ isHere })(`${url}/api/status`, { headers, signal }).catch((cause: Error) => {
+    if (isHere) return null;
+    throw new Exit(none, `The gateway at ${url} does not answer: ${(cause.cause as Error | undefined)?.message ?? cause.message}`, { cause });
+  });
   if (response === null) return false;
   const body = (await response.json().catch(() => null)) as { version?: unknown; log?: unknown; error?: { message?: unknown } } | null;
   if ((response.status === 401 || response.status === 403) && typeof body?.error?.message === 'string') {

@@ -6,7 +6,8 @@ import { UsageError } from '../../../../../core/exit.ts';
 import type { Command } from '../../../../../core/host/command.ts';
 import { filterNames } from '../../../../../core/log/query.ts';
 import { logCommands } from '../../../../../plugins/endpoints/logs/commands/commands.ts';
-import { addressOf } from '../../../../../plugins/endpoints/logs/commands/connection.ts';
+import { Secret } from '../../../../../core/secret.ts';
+import { namedBy } from '../../../../../plugins/endpoints/logs/commands/connection.ts';
 import { dollars, duration } from '../../../../../plugins/endpoints/logs/commands/figures.ts';
 import { logsSelection, statsSelection } from '../../../../../plugins/endpoints/logs/commands/flags.ts';
 import type { Selection } from '../../../../../plugins/endpoints/logs/commands/flags.ts';
@@ -73,13 +74,18 @@ describe('the flags of the log', () => {
 });
 
 describe('the address of the running gateway', () => {
-  const server = (host: string) => ({ server: { host, port: 4000 } }) as Parameters<typeof addressOf>[0];
-  it.each<[string, string | null, number | null, string]>([
-    ['127.0.0.1', null, null, 'http://127.0.0.1:4000'],
-    ['0.0.0.0', null, null, 'http://127.0.0.1:4000'],
-    ['::', null, 5000, 'http://[::1]:5000'],
-    ['0.0.0.0', '10.0.0.5', 0, 'http://10.0.0.5:0'],
-  ])('where the config says %s, --host %s and --port %s, is %s', (listens, host, port, url) => expect(addressOf(server(listens), { host, port })).toBe(url));
+  const tls = { cert: 'a certificate', key: new Secret('its key') };
+  it.each<[string, boolean, string | null, number | null, string, boolean]>([
+    ['127.0.0.1', false, null, null, 'http://127.0.0.1:4000', true],
+    ['0.0.0.0', false, null, null, 'http://127.0.0.1:4000', true],
+    ['::', false, null, 5000, 'http://[::1]:5000', true],
+    ['0.0.0.0', false, '10.0.0.5', 0, 'http://10.0.0.5:0', false],
+    ['10.0.0.5', true, null, 5000, 'https://10.0.0.5:5000', true],
+    ['0.0.0.0', true, 'localhost', null, 'https://localhost:4000', true],
+    ['0.0.0.0', true, 'one.example', null, 'https://one.example:4000', false],
+  ])('where the config says %s, with TLS: %j, --host %s and --port %s, is %s, on this machine: %j', (listens, isTls, host, port, url, isHere) => {
+    expect(namedBy({ server: { host: listens, port: 4000, tls: isTls ? tls : null } }, { host, port })).toEqual({ url, isHere });
+  });
 });
 
 describe('a figure', () => {

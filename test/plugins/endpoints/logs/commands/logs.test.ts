@@ -30,7 +30,7 @@ const output = { print: (text: string) => void (printed += text), say: () => {} 
 beforeEach(async () => {
   printed = '';
   scene = await logScene({ admin_key: 'the-admin-key-of-the-test' });
-  connection = await connect({ named: `http://127.0.0.1:${await freePort()}`, askRunning: () => Promise.reject(new Error('is not asked where an address is named')), adminKey: 'the-admin-key-of-the-test', openLog: async () => scene.gateway });
+  connection = await connect({ named: { url: `http://127.0.0.1:${await freePort()}`, isHere: true }, askRunning: () => Promise.reject(new Error('is not asked where an address is named')), adminKey: 'the-admin-key-of-the-test', openLog: async () => scene.gateway });
 });
 afterEach(async () => await scene.close());
 
