@@ -9,6 +9,7 @@ import * as undici from '../../../core/wire/egress/undici.ts';
 
 interface Fault {
   readonly name?: string;
+  readonly message?: string;
   readonly code?: string;
   /** Set by `createConnector` on errors of a socket. */
   readonly isStale?: boolean;
@@ -78,9 +79,11 @@ export function isStaleConnection(thrown: unknown): boolean {
 /** The caller's error for a failure of the connection. Its message leaves out the address, which is only for the operator; the cause has it. */
 export function unreachable(thrown: unknown): GatewayError {
   if (GatewayError.is(thrown)) return thrown;
-  const { name, code = '' } = thrown as Fault;
+  const { name, message, code = '' } = thrown as Fault;
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return new GatewayError('upstream_timeout', 'The gateway could not connect to the provider in time.', { cause: thrown });
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return new GatewayError('upstream_invalid_response', `The provider sent headers of more than ${mostHeaders} bytes.`, { cause: thrown });
+  // undici's error of a closed connection, which it closes because of this answer
+  if (message === 'bad upgrade') return new GatewayError('upstream_invalid_response', 'The provider changed to another protocol, which it was not asked to (HTTP status 101).', { cause: thrown });
   // undici's errors of parsing have no code
   if (name === 'HTTPParserError' || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return new GatewayError('upstream_invalid_response', 'The provider did not answer in valid HTTP.', { cause: thrown });
   const why = reasons[code] ?? (resets.has(code) ? 'it closed the connection' : 'the connection failed');

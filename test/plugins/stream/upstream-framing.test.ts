@@ -71,6 +71,13 @@ it('headers of 60 kB are taken, and larger ones refused by their size', async ()
   expect(await errorOf(await chat({}))).toMatchObject({ code: 'upstream_invalid_response', message: 'The provider sent headers of more than 65536 bytes.' });
 });
 
+it('a change of the protocol that nobody asked for is no answer', async () => {
+  const up = await provider((response) => void response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'));
+  const { chat } = await gatewayOf(oneUpstream(up.url));
+  const refused = await chat({});
+  expect([refused.status, await errorOf(refused)]).toMatchObject([502, { code: 'upstream_invalid_response', message: 'The provider changed to another protocol, which it was not asked to (HTTP status 101).' }]);
+});
+
 it('the small parts of a body are copied together: each of them would hold all that was read of the connection with it', async () => {
   const answer = new HttpAnswer();
   const controller = { pause: () => {}, resume: () => {}, abort: () => {} } as unknown as Dispatcher.DispatchController;
