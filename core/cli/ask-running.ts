@@ -2,7 +2,7 @@
 import type { Config } from '../config.ts';
 import { Exit, exitCodeOf } from '../exit.ts';
 import type { CommandRun, Output } from '../host/command.ts';
-import { fetchRunning } from '../host/fetch-running.ts';
+import { fetchRunning } from '../log/fetch-running.ts';
 import type { Secret } from '../secret.ts';
 import { runningWith } from './running-files.ts';
 import type { RunningProcess } from './running-files.ts';

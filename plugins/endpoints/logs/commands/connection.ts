@@ -2,7 +2,7 @@
 import type { Config } from '../../../../core/config.ts';
 import { Exit } from '../../../../core/exit.ts';
 import type { CommandRun } from '../../../../core/host/command.ts';
-import { fetchRunning } from '../../../../core/host/fetch-running.ts';
+import { fetchRunning } from '../../../../core/log/fetch-running.ts';
 import { version } from '../../../../core/version.ts';
 import { isLoopback } from '../../../../core/wire/address.ts';
 
