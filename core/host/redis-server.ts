@@ -1,5 +1,5 @@
 /** What answers at the address of the Redis: whether gateways can share it, and what is said where they cannot. */
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 
 /** One word or two, for everybody who asks. */
 export type Reason = 'refused' | 'timeout' | 'auth_failed' | 'loading' | 'replica' | 'sentinel' | 'no_database';
@@ -14,8 +14,8 @@ export class Unfit extends Error {
   }
 }
 
-/** Throws where gateways cannot share what answers: it would take connections, and refuse or misplace what they write. */
-export async function look(client: Redis): Promise<void> {
+/** Throws where gateways cannot share what answers: it would take connections, and refuse or misplace what they write. Returns whether it is a node of a cluster. */
+export async function look(client: Redis): Promise<boolean> {
   const { db = 0 } = client.options;
   // asked at once, so that all of it takes the time of one answer
   const [hello, selected, pong] = await Promise.allSettled([client.hello(), db === 0 ? null : client.select(db), client.ping()]);
@@ -27,8 +27,33 @@ export async function look(client: Redis): Promise<void> {
   if (valueOf('mode') === 'sentinel') throw new Unfit('sentinel', 'this is a Sentinel, which keeps no data; the address must be that of the primary, or of a proxy that follows it');
   // safety: ioredis would go on with database 0, and its counts and answers may be those of other gateways
   if (selected.status === 'rejected') throw new Unfit('no_database', `database ${db} cannot be selected`, { cause: selected.reason });
+  if (valueOf('mode') === 'cluster') return true;
   if (valueOf('role') === 'replica') throw new Unfit('replica', 'this is a replica, which takes no writes; the address must lead to the primary');
+  return false;
 }
+
+/** Throws where the node of a cluster that has this key does not answer for it. */
+export async function lookThrough(cluster: Cluster, key: string): Promise<false> {
+  await cluster.exists(key).catch((error: unknown) => {
+    if (!isRefused(error, 'NOPERM')) throw error;
+  });
+  return false;
+}
+
+/** A client of the whole cluster of which this is one node. Each command goes to the node that has its key; all keys of a script must be on one. */
+export const clusterOf = ({ options }: Redis, make: typeof Cluster): Cluster =>
+  new make([{ host: options.host, port: options.port }], {
+    enableOfflineQueue: false,
+    enableReadyCheck: false,
+    clusterRetryStrategy: options.retryStrategy as (times: number) => number,
+    // a command whose connection broke may have been run, and whoever sent it decides what to do
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    // names are looked up at each connection, and TLS checks them
+    dnsLookup: (name, found) => found(null, name),
+    // a node that hangs is connected to again, there or where its replica has taken over
+    redisOptions: { ...options, lazyConnect: true, socketTimeout: options.connectTimeout },
+  });
 
 /**
  * Whether Redis answered with an error, of this kind. A script of Redis 6 has the kind in the middle of its error.

@@ -4,12 +4,12 @@
  * refuses a command, because it has no memory left or the user may not run it, has answered: it is asked on, and the operator is told.
  */
 import { hash } from 'node:crypto';
-import type { Redis as Client } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import { timeLimit } from '../cancellation.ts';
 import type { Logger } from '../logger.ts';
 import type { HealthCheck } from '../pipeline/hooks.ts';
 import type { Secret } from '../secret.ts';
-import { isRefused, look, reasonOf, Unfit } from './redis-server.ts';
+import { clusterOf, isRefused, look, lookThrough, reasonOf, Unfit } from './redis-server.ts';
 import type { Reason } from './redis-server.ts';
 
 /** What a plugin may do with Redis. Each call rejects within its time limit, and at once while Redis is away. */
@@ -40,6 +40,8 @@ export class RedisClient implements SharedRedis {
   #opening: Promise<void> | null = null;
   #failures = 0;
   #isDown = false;
+  /** Asked for last: of a cluster only some nodes may be away. */
+  #lastKey = 'model-gateway';
   /** It was looked at on this connection, and can be used. */
   #isFit = false;
   /** The last command that Redis refused, and until when it is of interest (`performance.now()`). */
@@ -66,7 +68,7 @@ export class RedisClient implements SharedRedis {
   }
 
   async #connect(): Promise<void> {
-    const { Redis } = await import('ioredis');
+    const { Cluster, Redis } = await import('ioredis');
     if (this.#isClosed) return;
     const client = new Redis(this.#url.reveal(), {
       enableOfflineQueue: false,
@@ -80,29 +82,40 @@ export class RedisClient implements SharedRedis {
       reconnectOnError: (error) => isRefused(error, 'READONLY'),
       connectionName: 'model-gateway',
     });
-    this.#client = client;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, limitMs.open);
-      const settled = (): void => {
-        clearTimeout(timer);
-        resolve();
-      };
-      client.on('connect', () => {
-        if (this.#reason !== 'auth_failed') this.#reason = 'timeout';
-      });
-      client.on('error', (error: Error & { command?: { name: string } }) => {
-        // the connection stays open, and the look at it says what is wrong with the database
-        if (error.command?.name === 'select') return;
-        this.#reason = reasonOf(error);
-        this.#failed(error);
-        settled();
-      });
-      client.on('close', () => {
-        this.#isFit = false;
-        this.#sent.clear();
-      });
-      client.on('ready', () => void this.#look(client).then(settled));
+    const opened = Promise.withResolvers<void>();
+    const timer = setTimeout(opened.resolve, limitMs.open);
+    const settled = (): void => {
+      clearTimeout(timer);
+      opened.resolve();
+    };
+    this.#use(client, settled, () => {
+      if (this.#isClosed) return;
+      client.disconnect();
+      this.#use(clusterOf(client, Cluster), settled, settled);
     });
+    await opened.promise;
+  }
+
+  /** @param found that the client is connected to a node of a cluster */
+  #use(client: Client, settled: () => void, found: () => void): void {
+    this.#client = client;
+    client.on('connect', () => {
+      if (this.#reason !== 'auth_failed') this.#reason = 'timeout';
+    });
+    client.on('error', (error: ClientError) => {
+      // the connection stays open, and the look at it says what is wrong with the database
+      if (error.command?.name === 'select') return;
+      const cause = error.lastNodeError ?? error;
+      this.#reason = reasonOf(cause);
+      this.#failed(cause);
+      settled();
+    });
+    client.on('close', () => {
+      if (this.#client !== client) return;
+      this.#isFit = false;
+      this.#sent.clear();
+    });
+    client.on('ready', () => void this.#look(client).then((what) => (what === 'node' ? found() : settled())));
   }
 
   get isAway(): boolean {
@@ -110,16 +123,16 @@ export class RedisClient implements SharedRedis {
   }
 
   async get(key: string): Promise<string | null> {
-    return await this.#ask(limitMs.text, (client) => client.get(key));
+    return await this.#ask(limitMs.text, key, (client) => client.get(key));
   }
 
   async set(key: string, text: string, ttlSeconds: number): Promise<void> {
-    await this.#ask(limitMs.text, (client) => client.set(key, text, 'EX', ttlSeconds));
+    await this.#ask(limitMs.text, key, (client) => client.set(key, text, 'EX', ttlSeconds));
   }
 
   async run(script: string, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     const all = [...keys, ...args];
-    return await this.#ask(limitMs.script, async (client) => {
+    return await this.#ask(limitMs.script, keys[0], async (client) => {
       if (!this.#sent.has(script)) {
         this.#sent.add(script);
         return await client.eval(script, keys.length, ...all);
@@ -159,9 +172,10 @@ export class RedisClient implements SharedRedis {
     return known;
   }
 
-  async #ask<Value>(ms: number, ask: (client: Client) => Promise<Value>): Promise<Value> {
+  async #ask<Value>(ms: number, key: string | undefined, ask: (client: Client) => Promise<Value>): Promise<Value> {
     const client = this.#client;
     if (client === null || this.isAway) throw away;
+    this.#lastKey = key ?? this.#lastKey;
     try {
       const value = await orLate(ask(client), ms);
       this.#answered();
@@ -212,29 +226,37 @@ export class RedisClient implements SharedRedis {
   async #probe(): Promise<void> {
     this.#timer = undefined;
     const client = this.#client;
-    if (client === null || this.#isClosed || (await this.#look(client))) return;
+    if (client === null || this.#isClosed || (await this.#look(client)) === 'fit') return;
     // a connection through which nothing comes any more, or not to the primary, is replaced; one that is being made reports by itself
-    if (client.status === 'ready') client.disconnect(true);
+    if (client.status === 'ready' && !isCluster(client)) client.disconnect(true);
   }
 
-  /** Whether Redis can be used. Where it cannot, it is asked again later. */
-  async #look(client: Client): Promise<boolean> {
+  /** Finds out whether Redis can be used. Where it cannot, it is asked again later. */
+  async #look(client: Client): Promise<'fit' | 'unfit' | 'node'> {
     try {
-      await orLate(look(client), limitMs.ping);
+      const isNode = await orLate<boolean>(isCluster(client) ? lookThrough(client, this.#lastKey) : look(client), limitMs.ping);
+      if (isNode) return 'node';
       // it has answered, so a connection that ends was closed by it
       this.#reason = 'refused';
       this.#isFit = true;
       this.#answered();
-      return true;
+      return 'fit';
     } catch (error) {
       this.#isFit = false;
       this.#reason = error === late ? 'timeout' : reasonOf(error as Error);
       this.#failed(error as Error);
       this.#probeLater();
-      return false;
+      return 'unfit';
     }
   }
 }
+
+type Client = Cluster | Redis;
+
+/** What ioredis reports: `command` of a connection that is being made, `lastNodeError` where no node of a cluster says what the cluster is made of. */
+type ClientError = Error & { readonly command?: { readonly name: string }; readonly lastNodeError?: Error };
+
+const isCluster = (client: Client): client is Cluster => client.isCluster;
 
 const late = new Error('Redis did not answer in time');
 const away = new Error('Redis is away');

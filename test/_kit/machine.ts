@@ -14,7 +14,7 @@ interface Need {
 }
 
 const needs: readonly Need[] = [
-  { name: 'Redis (package redis-server)', trace: /\bstartRedis\b/, ensure: () => void ensureProgram(['/usr/bin/redis-server'], 'redis-server') },
+  { name: 'Redis (package redis-server)', trace: /\bstart(?:Redis|Cluster)\b/, ensure: () => void ensureProgram(['/usr/bin/redis-server'], 'redis-server') },
   { name: 'PostgreSQL (package postgresql)', trace: /\bstartPostgres\b/, ensure: ensurePostgres },
   { name: 'a browser (package chromium-headless-shell)', trace: /\/browser\.ts'/, ensure: () => void ensureBrowser() },
   { name: 'certificates (package openssl)', trace: /_kit\/certificate\.ts/, ensure: () => void ensureProgram(['/usr/bin/openssl'], 'openssl') },

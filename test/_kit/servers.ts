@@ -82,6 +82,23 @@ export async function startRedis(at?: number, { words = [], isSentinel = false }
   };
 }
 
+export interface RedisCluster {
+  /** Three primaries, and after them a replica of each. */
+  readonly nodes: readonly RedisServer[];
+  stop(): Promise<void>;
+}
+
+export async function startCluster(): Promise<RedisCluster> {
+  const places = await Promise.all(Array.from({ length: 6 }, async () => ({ port: await freePort(), bus: await freePort() })));
+  const words = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000', '--repl-diskless-sync-delay', '0'];
+  const nodes = await Promise.all(places.map(({ port, bus }) => startRedis(port, { words: [...words, '--cluster-port', String(bus)] })));
+  const ask = (port: number, ...command: readonly string[]): string => execFileSync('redis-cli', ['-p', String(port), ...command], { encoding: 'utf8' });
+  ask(0, '--cluster', 'create', ...places.map(({ port, bus }) => `127.0.0.1:${port}@${bus}`), '--cluster-replicas', '1', '--cluster-yes');
+  while (!places.every(({ port }) => ask(port, 'cluster', 'info').includes('cluster_state:ok'))) await pause(50);
+  while (ask(places[0]?.port ?? 0, 'cluster', 'nodes').match(/\bslave\b/g)?.length !== 3) await pause(50);
+  return { nodes, stop: async () => void (await Promise.all(nodes.map((node) => node.stop()))) };
+}
+
 /** Resolves when something listens on the port. */
 export async function reachable(port: number): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {

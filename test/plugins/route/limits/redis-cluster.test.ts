@@ -1,0 +1,89 @@
+/** Gateways whose Redis is a cluster: the address is that of one node. */
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { RedisClient } from '../../../../core/host/redis.ts';
+import { createLogger } from '../../../../core/logger.ts';
+import { Secret } from '../../../../core/secret.ts';
+import { startCluster } from '../../../_kit/servers.ts';
+import type { RedisCluster, RedisServer } from '../../../_kit/servers.ts';
+import { proxyTo } from '../../../_kit/proxy.ts';
+import { asking, holdOf, ledgerOver, limited, touch } from './redis-scene.ts';
+
+let cluster: RedisCluster;
+beforeAll(async () => {
+  cluster = await startCluster();
+}, 30_000);
+afterAll(() => cluster.stop());
+
+const node = (at: number): RedisServer => cluster.nodes[at] as RedisServer;
+const inTime = <Value>(ask: () => Promise<Value>): Promise<Value> => vi.waitFor(ask, { timeout: 20_000 });
+
+async function opened(url: string) {
+  const lines: string[] = [];
+  const client = new RedisClient(new Secret(url), createLogger((line) => void lines.push(line)));
+  onTestFinished(() => client[Symbol.dispose]());
+  await client.open();
+  return { client, messages: () => lines.map((line) => (JSON.parse(line) as { msg: string }).msg) };
+}
+
+function adminOf({ url }: RedisServer): Redis {
+  const admin = new Redis(url);
+  onTestFinished(() => admin.disconnect());
+  return admin;
+}
+
+test.each([['primary', 0], ['primary', 1], ['primary', 2], ['replica', 4]])('each %s leads to all that is kept, wherever it is (node %d)', async (_, at) => {
+  const { client, messages } = await opened(node(at).url);
+  expect([client.isAway, await client.health()]).toEqual([false, { connected: true }]);
+  const keys = Array.from({ length: 30 }, (_none, index) => `model-gateway:cache:1:${index}`);
+  for (const key of keys) await inTime(() => client.set(key, `${key} by ${at}`, 60));
+  for (const key of keys) expect(await inTime(() => client.get(key))).toBe(`${key} by ${at}`);
+  for (const key of keys) expect(await inTime(() => client.run("return redis.call('DEL', KEYS[1])", [key], []))).toBe(1);
+  expect(messages()).toEqual([]);
+});
+
+test('gateways at different nodes count together, and so do those that are told of a node in another place', async () => {
+  const three = limited('together', { requests: 3, tokens: 1000, concurrent: 3, budgets: [{ per: 'month', pico: 1000n, refusesUnknown: false }] });
+  const proxy = await proxyTo(node(2).url);
+  onTestFinished(() => proxy.close());
+  const ledgers = await Promise.all([node(0).url, node(1).url, proxy.url].map(async (url) => ledgerOver((await opened(url)).client)));
+  for (const ledger of ledgers) expect((await ledger.reserve(asking([three]))).refusal).toBeNull();
+  for (const ledger of ledgers) expect((await ledger.reserve(asking([three]))).refusal?.lack).toBe('requests');
+});
+
+test('the database of the address that a cluster does not have is not replaced by the first one', async () => {
+  const { client } = await opened(`${node(0).url}/3`);
+  expect([client.isAway, await client.health()]).toEqual([true, { connected: false, error: 'no_database' }]);
+});
+
+test('a primary that hangs fails no request and is followed by its replica, by which everything counts on', async () => {
+  const names = ['model-gateway:{limits}:alive'] as const;
+  const ids = await Promise.all(cluster.nodes.map((one) => adminOf(one).call('CLUSTER', 'MYID') as Promise<string>));
+  const owner = await ownerOf(names[0]);
+  const replicaId = ((await adminOf(node(0)).call('CLUSTER', 'REPLICAS', ids[owner] as string)) as string[])[0]?.split(' ')[0];
+  const replica = node(ids.indexOf(replicaId as string));
+  const one = limited('failover', { requests: 100, concurrent: 50 });
+  const { client, messages } = await opened(node((owner + 1) % 3).url);
+  const ledger = ledgerOver(client);
+  const holds = [await holdOf(ledger, [one]), await holdOf(ledger, [one])];
+
+  node(owner).freeze();
+  onTestFinished(() => node(owner).thaw());
+  for (let at = 0; at < 10; at++) holds.push(await holdOf(ledger, [one]));
+  expect(holds.every((hold) => hold !== null)).toBe(true);
+  expect(client.isAway).toBe(true);
+  await adminOf(replica).call('CLUSTER', 'FAILOVER', 'TAKEOVER');
+  await expect.poll(() => client.isAway, { timeout: 20_000 }).toBe(false);
+  await touch(ledger);
+  const near = ledgerOver((await opened(replica.url)).client);
+  await expect.poll(async () => (await touch(ledger), (await near.levels([one]))[0]), { timeout: 20_000 }).toMatchObject({ requests: 12, running: 12 });
+  for (const hold of holds) ledger.settle(hold, 0);
+  await expect.poll(async () => (await touch(ledger), (await near.levels([one]))[0]?.running), { timeout: 20_000 }).toBe(0);
+  expect(messages()).toEqual(['Redis does not answer; until it does, nothing is shared with other gateways', 'Redis answers again']);
+}, 60_000);
+
+/** The index of the primary that has this key. */
+async function ownerOf(key: string): Promise<number> {
+  for (let at = 0; at < 3; at++) if (await adminOf(node(at)).exists(key).then(() => true, () => false)) return at;
+  throw new Error('no primary has the key');
+}
