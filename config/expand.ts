@@ -21,6 +21,8 @@ interface Missing {
 export interface Expansion {
   /** The text of the value at a path before its expansion; null where it had no reference. */
   readonly writtenAt: (path: Path) => string | null;
+  /** A text about the value at a path, with the references of that value in the place of what they stand for. */
+  readonly hidden: (path: Path, text: string) => string;
   /** References inside a provider to variables that are not set. Such a provider is off. */
   readonly missing: readonly Missing[];
   /** Absolute paths of all `${file:...}` references. */
@@ -28,13 +30,16 @@ export interface Expansion {
 }
 
 /** The expansion of a file without references. */
-export const nothing: Expansion = { writtenAt: () => null, missing: [], files: [] };
+export const nothing: Expansion = { writtenAt: () => null, hidden: (_, text) => text, missing: [], files: [] };
 
 const reference = /\$\$|\$\{([^}]*)(\}?)/g;
 const variable = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
 const hasReference = /\$\$|\$\{/;
 /** `$NAME` without braces. Other programs expand it, and the gateway does not: the text itself would become the value. */
 const bare = /^\$[A-Z_][A-Z0-9_]*$/;
+
+/** A value of fewer characters may be a part of any word, and is no secret. */
+const shortestSecret = 4;
 
 /** What expanding needs. */
 interface ExpandContext {
@@ -48,6 +53,8 @@ interface ExpandContext {
 class Expander {
   readonly missing: Missing[] = [];
   readonly files: string[] = [];
+  /** The values of references, by the reference as it is written. */
+  readonly #brought = new Map<string, string>();
   readonly #context: ExpandContext;
 
   constructor(context: ExpandContext) {
@@ -64,12 +71,27 @@ class Expander {
       if (inside === undefined) return '$';
       try {
         if (close === '') throw new Error(`"${match.slice(0, 20)}" has no closing brace, write \${NAME}, and $$ for a dollar`);
-        return this.#valueOf(inside, path);
+        const value = this.#valueOf(inside, path);
+        this.#brought.set(match, value);
+        return value;
       } catch (fault) {
         findings.error({ source, path }, (fault as Error).message);
         return '';
       }
     });
+  }
+
+  /** What is known when all is expanded. */
+  expansion(writtenAt: Expansion['writtenAt']): Expansion {
+    return { writtenAt, hidden: (path, text) => this.#hidden(writtenAt(path), text), missing: this.missing, files: this.files };
+  }
+
+  #hidden(written: string | null, text: string): string {
+    const references = written?.match(reference) ?? [];
+    return references.reduce((shown, one) => {
+      const value = this.#brought.get(one) ?? '';
+      return value.length < shortestSecret ? shown : shown.replaceAll(value, () => one);
+    }, text);
   }
 
   #valueOf(text: string, path: Path): string {
@@ -111,7 +133,8 @@ export function expandValues(root: Record<string, unknown>, context: ExpandConte
     path.pop();
   };
   for (const name of Object.keys(root)) expandIn(root, name);
-  return { writtenAt: (at) => written.get(keyOf(at)) ?? null, missing: expander.missing, files: expander.files };
+  const writtenAt = (at: Path): string | null => written.get(keyOf(at)) ?? null;
+  return expander.expansion(writtenAt);
 }
 
 /** Expands the scalars of `source.document` in place. */
@@ -129,12 +152,12 @@ export function expandDocument(context: ExpandContext): Expansion {
       node.value = expanded;
     },
   });
-  const { missing, files } = expander;
+  const { missing } = expander;
   const writtenAt = (path: Path): string | null => {
     const node = written.size === 0 ? null : nodeAt(source.document, path);
     return node === null ? null : (written.get(node) ?? null);
   };
-  return { writtenAt, missing: missing.length === 0 ? missing : throughAliases(missing, source.document), files };
+  return { ...expander.expansion(writtenAt), missing: missing.length === 0 ? missing : throughAliases(missing, source.document) };
 }
 
 /** What is missing at an anchor is missing at each place that takes the anchor's value, whole or by a merge key. */

@@ -38,6 +38,8 @@ export interface Findings {
   refuse(place: Place, message: string, hint?: string | null): void;
   /** Adds a fault that has a position in the text but no path, such as a YAML syntax error. */
   errorAt(text: { readonly source: Source; readonly range: Range }, message: string, hint?: string | null): void;
+  /** Has the texts about places of this source changed, before they are shown. */
+  hide(source: Source, hidden: (path: Path, text: string) => string): void;
   /** Whether no fault was added for this value or for anything inside it. */
   isSound(place: Place): boolean;
 }
@@ -48,6 +50,11 @@ export function createFindings(): Findings {
   const warnings: Problem[] = [];
   // cost: `isSound` is called for each entry, and a generated file may have ten thousand faults: a set answers without a search
   const faulty = new Map<Source, Set<string>>();
+  const hiding = new Map<Source, (path: Path, text: string) => string>();
+  const problemAt = (place: Place, message: string, hint: string | null): Problem => {
+    const hidden = (text: string): string => hiding.get(place.source)?.(place.path, text) ?? text;
+    return problemOf(place, hidden(message), hint === null ? null : hidden(hint));
+  };
   const add = (place: Place, problem: Problem): void => {
     const paths = faulty.get(place.source) ?? new Set();
     for (let length = 0; length <= place.path.length; length += 1) paths.add(keyOf(place.path.slice(0, length)));
@@ -68,11 +75,12 @@ export function createFindings(): Findings {
     errorAt({ source, range }, message, hint = null) {
       problems.push({ ...source.position(range), path: '', message: maskShapes(message), hint, isReference: false });
     },
+    hide: (source, hidden) => void hiding.set(source, hidden),
     isSound: ({ source, path }) => faulty.get(source)?.has(keyOf(path)) !== true,
   };
 }
 
-const problemAt = (place: Place, message: string, hint: string | null): Problem => ({
+const problemOf = (place: Place, message: string, hint: string | null): Problem => ({
   ...locate(place.source, place.path, place.at ?? 'value'),
   // a map that stands where a key should be is a key with settings in it
   path: maskLine(pathText(place.path)),

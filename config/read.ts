@@ -62,6 +62,7 @@ export function readConfig(shown: string, context: ReadContext): Reading {
       return { source, expansion: nothing, value: {}, written: [], includes: [], isComplete: false };
     }
     const parsed = toValue(source, context);
+    context.findings.hide(source, parsed.expansion.hidden);
     if (file !== main) refuseMainBlocks(source, parsed.value, context.findings);
     const wanted = includedFiles(source, parsed.value, context);
     // a file that is included twice is read once, at its first include

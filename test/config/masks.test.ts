@@ -2,8 +2,10 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isSecretPath, maskLine, maskPart, maskShapes } from '../../config/masks.ts';
-import { formatProblems } from '../../config/problems.ts';
+import { formatProblems, headline } from '../../config/problems.ts';
 import { loadConfig } from '../../config/load.ts';
+import { shippedPlugins } from '../../config/shipped-plugins.ts';
+import { loadPlugin } from '../_kit/gateway.ts';
 import { folderOf } from './folder.ts';
 import { options } from './plugins.ts';
 
@@ -88,4 +90,18 @@ test('no message of the file quotes a secret, wherever it stands', async () => {
 
 test('a text is shown without what has the shape of a secret', () => {
   expect(maskShapes('the value "gsk_abcdefgh12345678" is not a number')).toBe('the value "********************" is not a number');
+});
+
+test.each<[string, string, readonly string[]]>([
+  ['the name of an included file', 'include: ["${HIDDEN}.yaml"]', ['no such file: ${HIDDEN}.yaml']],
+  ['the name of a plugin', 'plugins: ["${HIDDEN}", "./${HIDDEN}.ts", { use: "@acme/${HIDDEN}" }]', ['"${HIDDEN}"', '/${HIDDEN}.ts', '"@acme/${HIDDEN}"']],
+  ['the name of a dialect', 'providers: { up: { dialect: "${HIDDEN}", api_key: x } }', ['the dialect "${HIDDEN}"']],
+  ['a date', 'keys: [{ name: team, key: a-key-of-the-test-0123, expires: "${file:./hidden}" }]', ['"${file:./hidden}" is not a date']],
+  ['a word', 'routing: { default: { strategy: "${file:./hidden}" } }', ['the value of ${file:./hidden}']],
+])('no message shows what a reference stands for: %s', async (_, text, shown) => {
+  const folder = folderOf({ 'gateway.config.yaml': text, hidden: 'hidden-value\n' });
+  const loaded = await loadConfig(join(folder, 'gateway.config.yaml'), { env: { HIDDEN: 'hidden-value' }, loadPlugin, shippedPlugins });
+  const messages = loaded.ok ? '' : loaded.problems.map(headline).join('\n');
+  expect(messages).not.toContain('hidden-value');
+  for (const part of shown) expect(messages).toContain(part);
 });
