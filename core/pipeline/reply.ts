@@ -42,6 +42,15 @@ function lengthOf(value: unknown): number {
   }
 }
 
+/** No request has more tokens of a kind, and no store has room for more. */
+const mostTokens = 2 ** 31 - 1;
+
+const isTooMany = (count: unknown): boolean => typeof count === 'number' && count > mostTokens;
+
+/** A count that cannot be true is none. The log, the metrics, the limits and the cost all go by what is left. */
+const believable = (usage: Usage): Usage =>
+  Object.values(usage).some(isTooMany) ? (Object.fromEntries(Object.entries(usage).map(([name, count]) => [name, isTooMany(count) ? null : count])) as unknown as Usage) : usage;
+
 export class Reply {
   readonly choices: FoldedChoice[] = [];
   /** Vectors, in the order of the inputs. */
@@ -103,7 +112,7 @@ export class Reply {
     if (chunk.type === 'usage') {
       // safety: a plugin may be JavaScript, and without counts the request could not be put on record
       if (!isFields(chunk.usage)) throw new TypeError('a usage chunk has no counts');
-      this.usage = chunk.usage;
+      this.usage = believable(chunk.usage);
       return;
     }
     const choice = this.choice(chunk.choice);

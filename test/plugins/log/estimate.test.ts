@@ -48,6 +48,12 @@ describe('an estimate is on record', () => {
     expect(records).toMatchObject([{ usageEstimated: true, usage: { ...nothing, promptTokens: 70, cachedTokens: 30, completionTokens: 5, totalTokens: 75 }, cost: '0.00008' }]);
   });
 
+  it('of a count that cannot be true, which no store has room for', async () => {
+    const { chat, records } = await house(answers({ ...completion('Half of an answer.'), usage: { prompt_tokens: 2 ** 31, completion_tokens: 7, total_tokens: 2 ** 31 + 7 } }));
+    await chat({});
+    expect(records).toMatchObject([{ usageEstimated: true, usage: { ...nothing, promptTokens: 5, completionTokens: 7, totalTokens: 12 }, cost: '0.000019' }]);
+  });
+
   it('with thinking apart, and the arguments of calls', async () => {
     const { chat, records } = await house(silent({ reasoning_content: 'They want an answer.', tool_calls: [call] }));
     await chat({ model: 'thinker' });
