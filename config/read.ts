@@ -11,7 +11,7 @@ import type { Source } from './source.ts';
 import { parseSource } from './source.ts';
 import { yaml } from './yaml/parser.ts';
 import { readShipped } from './yaml/shipped.ts';
-import { brokenAliases, inWords } from './yaml/faults.ts';
+import { brokenAliases, endlessAliases, inWords } from './yaml/faults.ts';
 
 /** One file as it was read, and the files that it includes. */
 export interface Reading {
@@ -151,6 +151,11 @@ function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed
     return unread();
   }
   refusePrototypes(source, findings);
+  const endless = source.mayHold('&') ? endlessAliases(document) : [];
+  if (endless.length > 0) {
+    for (const { range, message, fix } of endless) findings.errorAt({ source, range }, message, fix);
+    return unread();
+  }
   const expansion = expandDocument({ source, env, findings });
   files.push(...expansion.files);
   try {

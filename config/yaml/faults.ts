@@ -47,6 +47,19 @@ export function brokenAliases(document: Document): readonly BrokenAlias[] {
   return broken;
 }
 
+/** The aliases that stand inside the value that they stand for: a value that holds itself has no end. */
+export function endlessAliases(document: Document): readonly BrokenAlias[] {
+  const endless: BrokenAlias[] = [];
+  yaml().visit(document, {
+    Alias(_, alias: Alias, ancestors) {
+      // cost: to resolve an alias is to look through the document
+      const mayBe = ancestors.some((one) => (one as { anchor?: string }).anchor === alias.source);
+      if (mayBe && alias.range && ancestors.includes(alias.resolve(document) as Node)) endless.push({ range: [alias.range[0], alias.range[1]], message: 'not valid YAML: this alias stands inside the value that it stands for', fix: 'write the value out' });
+    },
+  });
+  return endless;
+}
+
 /** Whether a value stands after a merge key, by itself or in a list. */
 function isMerged(above: readonly unknown[]): boolean {
   const { isPair, isSeq } = yaml();
