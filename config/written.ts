@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import type { Document, Node } from 'yaml';
 import { saysSecret } from '../core/secret.ts';
 import { tellWritten } from '../core/host/reloads/written.ts';
-import type { Finding, Written, WrittenText } from '../core/host/reloads/written.ts';
+import type { ConfigFinding, Written, WrittenText } from '../core/host/reloads/written.ts';
 import type { Range } from './json.ts';
 import type { Loaded } from './load.ts';
 import { isSecretName, maskPart, mostAbove } from './masks.ts';
@@ -23,7 +23,7 @@ export function writtenBy(loaded: Loaded): Written {
   return { findings, files: [...files.keys()], text: async (name, secrets) => await textOf(files.get(name), secrets) };
 }
 
-const findingOf = ({ file, line, path, message, hint }: Problem, isFault: boolean): Finding => ({ file, line, path, message, hint, isFault });
+const findingOf = ({ file, line, path, message, hint }: Problem, isFault: boolean): ConfigFinding => ({ file, line, path, message, hint, isFault });
 
 /** cost: a parse of half a megabyte takes a quarter of a second, and requests wait for it. */
 const largest = 400_000;

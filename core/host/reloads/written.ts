@@ -1,7 +1,7 @@
 /** What the operator wrote, and what `gateway check` finds in it: of the config that was read last, whether it is used or not. */
 
 /** One fault or warning. */
-export interface Finding {
+export interface ConfigFinding {
   readonly file: string;
   /** From 1. */
   readonly line: number;
@@ -18,7 +18,7 @@ export interface Finding {
 export type WrittenText = { readonly text: string } | { readonly why: string };
 
 export interface Written {
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ConfigFinding[];
   /** The files that the config is made of, the first one first, under the names that findings have. */
   readonly files: readonly string[];
   /** One of these files as it is now. @param secrets texts that are nowhere shown, whatever the names beside them say */

@@ -3,7 +3,7 @@ import type { Config, Provider } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Reload } from '../../../core/host/reloads/history.ts';
 import { writtenConfig } from '../../../core/host/reloads/written.ts';
-import type { Finding } from '../../../core/host/reloads/written.ts';
+import type { ConfigFinding } from '../../../core/host/reloads/written.ts';
 import type { LogReader, StatsRow } from '../../../core/log/store.ts';
 import { addressWithoutSecrets, mask, Secret, withoutSecrets } from '../../../core/secret.ts';
 import type { Seen } from './provider-watch.ts';
@@ -84,7 +84,7 @@ export function configView(config: Config, { loadedAt, reloads }: { readonly loa
 /** safety: a report quotes lines of the file and values, and each may hold a key; what is wrong, and where, is enough. */
 const shownProblems = (problems: string): string => shownText(problems.split('\n').filter((line) => !/^\s*(?:\d+\s*)?\|/.test(line)).join('\n')).trim();
 const shownText = (text: string): string => text.replaceAll(keyLike, `"${mask}"`);
-const shownFinding = (finding: Finding): object => ({ ...finding, message: shownText(finding.message), hint: finding.hint === null ? null : shownText(finding.hint) });
+const shownFinding = (finding: ConfigFinding): object => ({ ...finding, message: shownText(finding.message), hint: finding.hint === null ? null : shownText(finding.hint) });
 
 /** A quoted word of eight characters or more with a digit or a capital in it, or an address. */
 const keyLike = /"(?=[^"\s]*[\dA-Z])[^"\s]{8,}"|"[^"\s]*:\/\/[^"]*"/g;
