@@ -16,11 +16,12 @@ export interface Running {
 /** The gateways that serve with this config on this machine. */
 export const allRunning = ({ config, file }: Running): RunningProcess[] => runningWith(config.server.dataDir).filter((one) => one.config === file);
 
-/** The one that is asked; null: there is none. Each knows its own targets and limits, so where there are several, it is said which one. */
-export function chosen(running: readonly RunningProcess[], say: Output['say']): RunningProcess | null {
-  const [first, ...others] = running.map(({ url, pid }) => `${url} (process ${pid})`);
-  if (others.length > 0) say(`${running.length} gateways serve with this config. ${first} is asked, and not ${others.join(', ')}.\n`);
-  return running[0] ?? null;
+/** The one of them that is asked; null: there is none. Each knows its own targets and limits, so where there are several, it is said which one. */
+export function runningOf(running: Running, say: Output['say']): RunningProcess | null {
+  const all = allRunning(running);
+  const [first, ...others] = all.map(({ url, pid }) => `${url} (process ${pid})`);
+  if (others.length > 0) say(`${all.length} gateways serve with this config. ${first} is asked, and not ${others.join(', ')}.\n`);
+  return all[0] ?? null;
 }
 
 /** Makes the function that sends a request to the gateway that serves, with the admin key. */
@@ -28,7 +29,7 @@ export function createAskRunning(running: Running, say: Output['say']): CommandR
   const { adminKey, dataDir } = running.config.server;
   let sayOnce = say;
   return async (path, init = {}) => {
-    const url = chosen(allRunning(running), sayOnce)?.url ?? null;
+    const url = runningOf(running, sayOnce)?.url ?? null;
     sayOnce = () => {};
     if (url === null) throw new Exit(5, `No gateway serves with ${running.file} and the data directory ${dataDir} on this machine.`);
     return await askGateway({ url, adminKey }, path, init);

@@ -8,7 +8,7 @@ import { listen } from '../http/listen.ts';
 import type { ExplainedCandidate, Explanation } from '../pipeline/hooks.ts';
 import { Secret } from '../secret.ts';
 import { tableOf } from '../table.ts';
-import { allRunning, askGateway, chosen } from './ask-running.ts';
+import { askGateway, runningOf } from './ask-running.ts';
 import type { Askable, Running } from './ask-running.ts';
 import type { StartGateway } from './open-log.ts';
 
@@ -22,7 +22,7 @@ export interface RouteParts extends Running, Output {
 export async function printRoute(parts: RouteParts): Promise<void> {
   const { flags, print, say } = parts;
   const body = bodyOf(parts);
-  const url = chosen(allRunning(parts), say)?.url ?? null;
+  const url = runningOf(parts, say)?.url ?? null;
   if (url === null) say('No gateway serves with this config, so nothing is known of how its targets do.\n');
   const explanation = await (url === null ? askOwn(parts, body) : ask({ url, adminKey: parts.config.server.adminKey }, body, flags));
   print(flags.has('json') ? `${JSON.stringify(explanation, null, 2)}\n` : textOf(explanation));

@@ -96,8 +96,7 @@ export function selectionOf({ from, to, conditions, text }: LogQuery, { params, 
   const key = leading === undefined ? 'r.id' : 't.id';
   const where: string[] = [];
   if (leading !== undefined) where.push(`t.name = ${params.add(tagNameOf(leading))}`, `t.value = ${params.add(tagText(leading.values[0] as string))}`);
-  if (from !== null) where.push(`${key} >= ${params.id(firstIdAt(from))}`);
-  if (to !== null) where.push(`${key} < ${params.id(firstIdAt(to))}`);
+  where.push(...rangeSql(key, { from, to }, params));
   const ofAttempt = conditions.filter(isOfOneAttempt);
   const writing = { params, grammar, rare, range: { from, to } };
   for (const condition of conditions) if (condition !== leading && !ofAttempt.includes(condition)) where.push(conditionSql(condition, writing));
@@ -110,8 +109,8 @@ const tagNameOf = ({ field }: Condition): string => tagName(keyedOf(field) as Ke
 
 type Range = Pick<LogQuery, 'from' | 'to'>;
 
-/** The attempts `a` of the requests of a range. */
-export const attemptsIn = ({ from, to }: Range, params: Params): string[] => [...(from === null ? [] : [`a.id >= ${params.id(firstIdAt(from))}`]), ...(to === null ? [] : [`a.id < ${params.id(firstIdAt(to))}`])];
+/** @param id the column with the id of a request */
+export const rangeSql = (id: string, { from, to }: Range, params: Params): string[] => [...(from === null ? [] : [`${id} >= ${params.id(firstIdAt(from))}`]), ...(to === null ? [] : [`${id} < ${params.id(firstIdAt(to))}`])];
 
 interface Writing {
   readonly params: Params;
@@ -164,7 +163,7 @@ function hasAttemptSql(conditions: readonly Condition[], { params, range }: Pick
   const parts = [
     ...(isNamed && mayStand ? [`(r.target is not null and ${meets(1)})`] : []),
     // cost: a store makes this list once for each query, so it holds no attempts of other times
-    ...(isNamed ? [`r.id in (select a.id from gateway_attempts a where ${[meets(0), ...attemptsIn(range, params)].join(' and ')})`] : []),
+    ...(isNamed ? [`r.id in (select a.id from gateway_attempts a where ${[meets(0), ...rangeSql('a.id', range, params)].join(' and ')})`] : []),
     ...(asked.every(({ isNone }) => isNone) ? ['r.attempts = 0'] : []),
   ];
   return parts.join(' or ') || 'false';

@@ -3,7 +3,7 @@ import type { AttemptDimension } from '../../../../core/log/attempts.ts';
 import type { Fault, LogQuery } from '../../../../core/log/store.ts';
 import { attemptSql } from '../sql/attempts.ts';
 import type { Queries } from '../sql/engine.ts';
-import { attemptsIn, Params, selectionOf, whereSql } from '../sql/where.ts';
+import { Params, rangeSql, selectionOf, whereSql } from '../sql/where.ts';
 import type { Grammar } from '../sql/where.ts';
 
 /** A table `x (at, value, failed, rescued, duration_ms)` with a row for each attempt of the requests that the query selects. */
@@ -12,7 +12,7 @@ export function attemptsSql(query: LogQuery, by: AttemptDimension, { params, gra
   const alone = selectionOf(query, { params, grammar, withText: true });
   const others = selectionOf(query, { params, grammar, withText: true, isLed: true });
   // cost: the few requests with attempts of their own are found by these
-  const where = [...attemptsIn(query, params), ...others.where, 'a.id = r.id'];
+  const where = [...rangeSql('a.id', query, params), ...others.where, 'a.id = r.id'];
   return `(select r.created_at as at, ${request} as value, 0 as failed, 0 as rescued, r.duration_ms from ${alone.from}${whereSql([...alone.where, 'r.target is not null'])}
     union all
     select r.created_at as at, ${attempt} as value, ${oneOrNone('a.failed')} as failed, ${oneOrNone('a.rescued')} as rescued, a.duration_ms from gateway_attempts a cross join gateway_requests r${whereSql(where)}) x`;
@@ -26,7 +26,7 @@ const mostFaults = 50;
 export async function faultsOf({ engine: { grammar }, rows: found }: Queries, query: LogQuery): Promise<Fault[]> {
   const params = new Params(grammar);
   const led = selectionOf(query, { params, grammar, withText: true, isLed: true });
-  const attempts = `select a.provider as provider, a.code as code, ${oneOrNone('a.rescued')} as rescued, r.created_at as at from gateway_attempts a cross join gateway_requests r${whereSql([...attemptsIn(query, params), ...led.where, 'a.id = r.id', 'a.failed'])}`;
+  const attempts = `select a.provider as provider, a.code as code, ${oneOrNone('a.rescued')} as rescued, r.created_at as at from gateway_attempts a cross join gateway_requests r${whereSql([...rangeSql('a.id', query, params), ...led.where, 'a.id = r.id', 'a.failed'])}`;
   const alone = selectionOf(query, { params, grammar, withText: true });
   const requests = `select null as provider, r.error_code as code, 0 as rescued, r.created_at as at from ${alone.from}${whereSql([...alone.where, 'r.failed', 'r.attempts = 0', 'r.error_code is not null'])}`;
   const rows = await found(`select provider, code, count(*) as count, sum(rescued) as rescued, min(at) as first_at, max(at) as last_at from (${attempts} union all ${requests}) x group by provider, code order by max(at) desc, provider, code limit ${mostFaults}`, params);
