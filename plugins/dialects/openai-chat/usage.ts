@@ -41,7 +41,8 @@ export function readCounts(report: Fields, before: Counts | null): Counts | null
     completion: answered ?? before?.completion ?? null,
     total: (isUncounted ? null : countOf(report['total_tokens'])) ?? before?.total ?? null,
     cached: cached ?? before?.cached ?? null,
-    written: countOf(prompt['cache_write_tokens']) ?? before?.written ?? null,
+    // wire: Alibaba has the name of Anthropic, among the details (Alibaba Cloud Model Studio: Context cache)
+    written: countOf(prompt['cache_write_tokens']) ?? countOf(prompt['cache_creation_input_tokens']) ?? before?.written ?? null,
     reasoning: countOf(completion['reasoning_tokens']) ?? countOf(report['reasoning_tokens']) ?? before?.reasoning ?? null,
     billed: { ...before?.billed, ...billedOf(report, prompt, completion) },
   };

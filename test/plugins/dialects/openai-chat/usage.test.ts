@@ -60,6 +60,11 @@ describe('usage', () => {
     expect(usageOf({ prompt_tokens: 10, completion_tokens: 2, ...place })).toMatchObject({ input: 7, cacheRead: 3 });
   });
 
+  it('counts tokens that Alibaba writes to a cache, which cost more than others', () => {
+    const details = { cached_tokens: 0, cache_creation: { ephemeral_5m_input_tokens: 1605 }, cache_creation_input_tokens: 1605, cache_type: 'ephemeral' };
+    expect(usageOf({ prompt_tokens: 1620, completion_tokens: 2, prompt_tokens_details: details })).toMatchObject({ input: 15, cacheRead: 0, cacheWrite: 1605 });
+  });
+
   it('leaves unsaid what was not said', () => {
     expect(usageOf({ prompt_tokens: 10, completion_tokens: 2, prompt_tokens_details: null })).toEqual({ input: 10, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 2, reasoning: null });
     expect(usageOf({ prompt_tokens: 10 })).toMatchObject({ input: 10, answer: null });
