@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts';
-import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
+import type { Decoder, Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { billed, eventIn, invalidAnswer } from '../../../core/wire/upstream-error.ts';
@@ -31,7 +31,7 @@ interface AnswerState {
   /** The fields of sources that the caller has. */
   readonly givenSources: Set<string>;
   isOver: boolean;
-  /** The error with which a choice ended. It is thrown when the usage has come, which may be in a later event, or at the end. */
+  /** The error with which the answer or a choice ended. It is thrown when the usage has come, which may be in a later event, or at the end. */
   fault: GatewayError | null;
   /** Chunks of the event that is being read. */
   out: Chunk[];
@@ -70,9 +70,12 @@ export function createDecoder(vendor: Vendor, target: Target): Decoder {
         return noChunks;
       }
       answer.out = [];
-      const value = parseEvent(event, target);
-      if (answer.fault === null) addEvent(answer, value);
-      else addUsages(answer, value);
+      const value = eventIn(event, target, decodeAnswerError);
+      if (answer.fault !== null) addUsages(answer, value);
+      else {
+        if (isError(value)) addError(answer, value);
+        addEvent(answer, value);
+      }
       return answer.out;
     },
     end() {
@@ -87,10 +90,10 @@ export function createDecoder(vendor: Vendor, target: Target): Decoder {
 /** Decodes a whole answer. Throws if the body is an error, which some servers send with status 200, or has no choices. */
 export function decodeBody(vendor: Vendor, body: unknown, target: Target): readonly Chunk[] {
   if (!isFields(body)) throw invalidAnswer('a body that is not a JSON object');
-  if (isError(body)) throw decodeAnswerError(body, target);
-  const choices = body['choices'];
-  if (!Array.isArray(choices) || choices.length === 0) throw invalidAnswer('an answer without choices');
   const answer = newAnswer(vendor, target);
+  const choices = body['choices'];
+  if (isError(body)) answer.fault = decodeAnswerError(body, target);
+  else if (!Array.isArray(choices) || choices.length === 0) throw invalidAnswer('an answer without choices');
   addEvent(answer, body);
   if (answer.fault !== null) throw billed(answer.fault, answer.out);
   // a whole body is complete, even if the server leaves `finish_reason` out
@@ -103,11 +106,11 @@ function newAnswer(vendor: Vendor, target: Target): AnswerState {
   return { vendor, target, hasThinkTags, choices: [], counts: null, id: '', top: {}, sources: {}, givenSources: new Set(), hasSearched: false, isOver: false, fault: null, out: [] };
 }
 
-function parseEvent(event: WireEvent, target: Target): Fields {
-  const value = eventIn(event, target, decodeAnswerError);
-  // wire: Groq reports a broken stream as `event: error`. Other servers send `error` instead of `choices`, or beside them (OpenRouter: Errors, vLLM)
-  if (isError(value)) throw decodeAnswerError(value, target);
-  return value;
+/** wire: other servers than Groq, which has `event: error`, send `error` instead of `choices`, or beside them, and then count the tokens too (OpenRouter: Errors, vLLM). */
+function addError(answer: AnswerState, event: Fields): void {
+  const fault = decodeAnswerError(event, answer.target);
+  if (!Array.isArray(event['choices'])) throw fault;
+  answer.fault = fault;
 }
 
 function addEvent(answer: AnswerState, event: Fields): void {

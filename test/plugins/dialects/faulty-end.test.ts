@@ -56,6 +56,28 @@ it('a stream of chat completions costs what its provider counted in an event beh
   expect(gateway.records[0]).toMatchObject({ cost: '20', costIsUpperBound: false });
 });
 
+describe('an error beside the choices of an answer', () => {
+  const error = { code: 502, message: 'Provider disconnected' };
+
+  it('costs what its provider counted in a whole body', async () => {
+    const gateway = await scene('openai-chat', answers({ ...chat, error }));
+    const reply = await gateway.chat({ model: 'plain' });
+    expect([reply.status, reply.headers.get('x-provider')]).toEqual([200, 'other']);
+    expect(gateway.records[0]).toMatchObject({ cost: '23', costIsUpperBound: false });
+  });
+
+  const { usage, ...last } = { ...chat, object: 'chat.completion.chunk', error };
+  it.each<readonly [string, readonly object[]]>([
+    ['in its event', [{ ...last, usage }]],
+    ['in an event behind it', [last, { object: 'chat.completion.chunk', choices: [], usage }]],
+  ])('costs what its provider counted %s', async (_, events) => {
+    const gateway = await scene('openai-chat', sse(...events));
+    const reply = await gateway.chat({ model: 'plain', stream: true });
+    expect(await reply.text()).toContain('Provider disconnected');
+    expect(gateway.records[0]).toMatchObject({ cost: '20', costIsUpperBound: false, attempts: [{ outcome: 'upstream_error' }] });
+  });
+});
+
 const { usage: _, ...uncounted } = chat;
 const open = { end: 'hang' } as const;
 it.each<readonly [string, Step]>([
