@@ -2,7 +2,7 @@
 import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../core/errors.ts';
 import { codeIn, type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
-import { type Fields, fieldsOf, isFields, textOf } from '../../../core/wire/fields.ts';
+import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../../core/wire/fields.ts';
 
 /** What an error body says, and the status that it names, if it names one. */
 interface StatedComplaint extends Complaint {
@@ -15,7 +15,21 @@ export function decodeError({ status, headers, body }: WireError, target: Target
 }
 
 /** Whether an answer is an error, which some servers send with status 200. */
-export const isError = (value: Fields): boolean => Boolean(value['error']) || value['object'] === 'error';
+export const isError = (value: Fields): boolean => Boolean(value['error']) || value['object'] === 'error' || (codeOfMinimax(value) !== null && listOf(value['choices']).length === 0);
+
+/** wire: MiniMax may give a failure with status 200, without choices, and a code of its own in `base_resp`, which is 0 in a good answer (MiniMax: Error codes; CherryHQ/cherry-studio#11287, 2026-09). */
+function codeOfMinimax(value: Fields): number | null {
+  const code = fieldsOf(value['base_resp'])['status_code'];
+  return typeof code === 'number' && code !== 0 ? code : null;
+}
+
+/** The statuses for the codes of MiniMax; for all others 500. */
+const minimaxStatuses: ReadonlyMap<number, number> = new Map([
+  [1001, 408], [1002, 429], [1004, 401], [1008, 402], [1026, 400], [1027, 400], [1039, 429], [1041, 429], [1042, 400], [2013, 400], [2045, 429], [2049, 401], [2056, 429],
+]);
+
+const minimaxComplaint = (code: number, body: Fields): StatedComplaint =>
+  ({ message: textOf(fieldsOf(body['base_resp'])['status_msg']), type: null, param: null, code: String(code), status: minimaxStatuses.get(code) ?? 500, isModerated: code === 1026 || code === 1027 });
 
 /** Decodes an error inside an answer that began with status 200. The status that it would have had comes from a number in its body, or else from its type and code. */
 export function decodeAnswerError(body: unknown, target: Target): GatewayError {
@@ -31,6 +45,8 @@ const deepest = 4;
 function readComplaint(body: unknown, depth = 0): StatedComplaint {
   const whole = Array.isArray(body) && isFields((body as unknown[])[0]) && 'error' in ((body as Fields[])[0] as Fields) ? (body as unknown[])[0] : body;
   const outer = fieldsOf(whole);
+  const minimaxCode = codeOfMinimax(outer);
+  if (minimaxCode !== null && !outer['error']) return minimaxComplaint(minimaxCode, outer);
   const error = isFields(outer['error']) ? outer['error'] : isFields(outer['fault']) ? outer['fault'] : outer;
   const metadata = fieldsOf(error['metadata']);
   const inner = depth < deepest ? parsed(metadata['raw']) : null;

@@ -114,3 +114,27 @@ it('an error inside a choice is told with its words and its kind', () => {
   const choice = { index: 0, message: { role: 'assistant', content: '' }, finish_reason: 'error', error: { code: 429, message: 'Rate limited upstream' } };
   expect(() => plugin.dialects?.[0]?.decodeBody({ id: 'x', choices: [choice] }, targetOf('acme'))).toThrow(expect.objectContaining({ code: 'upstream_rate_limited', message: 'Provider "acme" reported an error in its answer: Rate limited upstream' }));
 });
+
+describe('an answer of MiniMax that is an error in its own form, with status 200', () => {
+  const answer = (status_code: number, status_msg: string): object => ({ id: 'x', choices: null, created: 1, model: '', usage: { total_tokens: 0 }, base_resp: { status_code, status_msg } });
+
+  it.each<[number, string, string]>([
+    [1002, 'rate limit exceeded(RPM)', 'upstream_rate_limited'],
+    [1041, 'conn limit', 'upstream_rate_limited'],
+    [1008, 'insufficient balance', 'upstream_quota_exhausted'],
+    [1004, 'login fail: Please carry the API secret key', 'upstream_auth_error'],
+    [2013, 'invalid params, chat content is empty', '2013'],
+    [1026, 'input new_sensitive', 'content_filter'],
+    [1001, 'request timeout', 'upstream_timeout'],
+    [1033, 'system error, mysql failed', 'upstream_error'],
+  ])('is told by its code %i: %s', (code, message, wanted) => {
+    const dialect = plugin.dialects?.find(({ name }) => name === 'minimax');
+    expect(() => dialect?.decodeBody(answer(code, message), targetOf('minimax'))).toThrow(expect.objectContaining({ code: wanted }));
+    expect(() => dialect?.decoder(targetOf('minimax')).push({ data: JSON.stringify(answer(code, message)) })).toThrow(expect.objectContaining({ code: wanted }));
+  });
+
+  it('is none where the code is 0', () => {
+    const whole = { ...answer(0, ''), choices: [{ index: 0, message: { content: 'Hi.' }, finish_reason: 'stop' }] };
+    expect(plugin.dialects?.[0]?.decodeBody(whole, targetOf('minimax'))[0]).toMatchObject({ type: 'text-delta', text: 'Hi.' });
+  });
+});
