@@ -159,9 +159,14 @@ function addChoice(answer: AnswerState, wire: unknown, at: number): void {
   // wire: the choice of a provider that failed may hold the error (OpenRouter: API reference, choice types)
   if (wire['error']) answer.fault ??= decodeAnswerError({ error: wire['error'] }, answer.target);
   if (answer.fault !== null) return;
-  const finish = wire['finish_reason'];
+  const finish = finishOf(wire);
   // wire: sglang has sent "", and KoboldCpp the text "null", with each piece (sgl-project/sglang#3912, PowerShell/AIShell#350, 2025)
   if (typeof finish === 'string' && finish !== '' && finish !== 'null') addFinish(answer, choice, finish);
+}
+
+/** wire: where the vendor behind it failed, OpenRouter has said `stop`, and told the failure in the native reason alone (earendil-works/pi#8511, 2026-08). */
+function finishOf({ finish_reason: finish, native_finish_reason: native }: Fields): unknown {
+  return typeof finish === 'string' && typeof native === 'string' && reasons.get(native) === 'error' ? native : finish;
 }
 
 /** wire: Azure's asynchronous filter judges text that was sent before, so that its verdict may come after the finish (Azure OpenAI: Content streaming). */

@@ -434,6 +434,15 @@ it.each([{ finish_reason: 'insufficient_system_resource' }, { finish_reason: 'er
   expect(() => open.end()).toThrow(expect.objectContaining({ code: 'upstream_error' }));
 });
 
+it.each(['network_error', 'error'])('an answer whose vendor failed is none, though OpenRouter says `stop` beside the native reason %s', (native) => {
+  const last = { id: 'x', choices: [{ index: 0, delta: { content: '' }, message: { content: '' }, finish_reason: 'stop', native_finish_reason: native }] };
+  const failed = expect.objectContaining({ code: 'upstream_error', message: `The provider ended its answer with \`${native}\`.` }) as unknown;
+  expect(() => dialectNamed('openrouter').decodeBody(last, targetOf('openrouter'))).toThrow(failed);
+  const open = dialectNamed('openrouter').decoder(targetOf('openrouter'));
+  open.push({ data: JSON.stringify(last) });
+  expect(() => open.end()).toThrow(failed);
+});
+
 it('gives sources once, though Perplexity repeats them after the finish', () => {
   const open = dialectNamed('perplexity').decoder(targetOf('perplexity'));
   const chunks = [null, 'stop', 'stop'].flatMap((finish) => open.push({ data: JSON.stringify({ id: 'x', citations: ['u'], choices: [{ index: 0, delta: {}, finish_reason: finish }] }) }));
