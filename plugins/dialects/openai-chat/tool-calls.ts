@@ -1,7 +1,8 @@
 /** Joins the pieces of tool calls, and numbers the calls of one answer from 0, whichever numbers the provider uses. */
 import type { Chunk } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
+import { type Fields, fieldsOf, isFields, textOf } from '../../../core/wire/fields.ts';
+import { objectIn } from '../../../core/wire/json.ts';
 import { callIdFrom } from '../families/call-ids.ts';
 
 interface Call {
@@ -17,6 +18,12 @@ interface Call {
   /** Arguments that came before the name. */
   held: string;
   hasArguments: boolean;
+}
+
+/** What a piece says of its call. Null: it has no name. */
+interface Said {
+  readonly name: string | null;
+  readonly text: string;
 }
 
 /** The calls of one choice, in the order of their first piece. */
@@ -77,12 +84,12 @@ export function completeToolCalls(calls: ToolCalls, choice: number, chunks: Chun
 
 function addPiece(calls: ToolCalls, piece: Fields, scope: ToolCallScope): void {
   const fields = fieldsOf(piece['function']);
-  const { name } = fields;
-  const call = callOf(calls, piece, typeof name === 'string' && name !== '');
+  const name = textOf(fields['name']);
+  const text = argumentsOf(fields['arguments']);
+  const call = callOf(calls, piece, { name, text });
   calls.last = call;
   // wire: the name may come late, may be repeated, or may be "" in later pieces (Mistral, recorded 2026-08-20)
-  if (call.name === '' && typeof name === 'string') call.name = name;
-  const text = argumentsOf(fields['arguments']);
+  if (call.name === '' && name !== null) call.name = name;
   if (call.index === null) {
     call.held += text;
     calls.held += text.length;
@@ -100,15 +107,16 @@ function addPiece(calls: ToolCalls, piece: Fields, scope: ToolCallScope): void {
  * a new id is a new call. A piece without both belongs to the last call, unless it brings a name and that call has one.
  * wire: DeepSeek and GLM have given parallel calls one id (HKUDS/nanobot#3943, 2026-05), so a name with another index is a new call.
  */
-function callOf(calls: ToolCalls, piece: Fields, hasName: boolean): Call {
+function callOf(calls: ToolCalls, piece: Fields, said: Said): Call {
   const id = idOf(piece['id']);
+  const hasName = said.name !== null;
   const index = typeof piece['index'] === 'number' ? piece['index'] : null;
   const found = foundIn(calls);
   const byId = id === null ? undefined : (found.byBoth.get(bothOf(index, id)) ?? found.byId.get(id));
   const isRepeated = hasName && index !== null && typeof byId?.wireIndex === 'number' && byId.wireIndex !== index;
   if (byId !== undefined && !isRepeated) return byId;
   const open = index === null ? unnumbered(calls, id, hasName) : found.byIndex.get(index);
-  if (open !== undefined && open !== null && (id === null || !open.hasOwnId || !hasName)) {
+  if (open !== undefined && open !== null && (id === null ? !isAnother(open, said) : !open.hasOwnId || !hasName)) {
     if (open.id === null && id !== null) {
       open.id = id;
       open.hasOwnId = true;
@@ -124,6 +132,12 @@ function callOf(calls: ToolCalls, piece: Fields, hasName: boolean): Call {
   if (id !== null) learn(found, call, id);
   return call;
 }
+
+/**
+ * wire: servers without ids have given parallel calls one index (huggingface/smolagents#1958, 2026-01; langchain-ai/langchain#40594, 2026-09). Another name
+ * is another call, and so are whole arguments beside a name where some came before.
+ */
+const isAnother = (open: Call, { name, text }: Said): boolean => name !== null && !open.hasOwnId && open.name !== '' && (name !== open.name || (open.hasArguments && objectIn(text) !== null));
 
 const bothOf = (index: number | null, id: string): string => `${index} ${id}`;
 

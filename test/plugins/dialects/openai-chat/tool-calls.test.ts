@@ -10,7 +10,7 @@ const target = targetOf('deepseek');
 
 const call = (input: string, index?: number): object => ({ ...(index !== undefined && { index }), id: 'call_0', type: 'function', function: { name: 'search', arguments: input } });
 
-function callsIn(chunks: readonly Chunk[]): readonly { readonly id: string; readonly arguments: string }[] {
+function callsIn(chunks: readonly Chunk[]): readonly { readonly id: string; readonly name: string; readonly arguments: string }[] {
   const reply = new Reply();
   for (const chunk of chunks) reply.add(chunk);
   return reply.choice(0).toolCalls;
@@ -33,6 +33,21 @@ it.each<[string, readonly Chunk[]]>([
 
 it('a call whose pieces all have its id and its name is one call', () => {
   expect(callsIn(streamed(call('{"q"', 0), call(':1}', 0)))).toMatchObject([{ id: 'call_0', arguments: '{"q":1}' }]);
+});
+
+const unnamed = (name: string, input: string): object => ({ index: 0, id: '', type: 'function', function: { name, arguments: input } });
+
+it.each<[string, object[], string[]]>([
+  ['of two tools', [unnamed('search', '{"q":1}'), unnamed('read', ''), { index: 0, function: { arguments: '{"p":2}' } }], ['search {"q":1}', 'read {"p":2}']],
+  ['of one tool, each whole', [unnamed('search', '{"q":1}'), unnamed('search', '{"q":2}')], ['search {"q":1}', 'search {"q":2}']],
+])('parallel calls without ids that a server gave one index are two calls: %s', (_, pieces, wanted) => {
+  const calls = callsIn(streamed(...pieces));
+  expect(calls.map(({ name, arguments: input }) => `${name} ${input}`)).toEqual(wanted);
+  expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
+});
+
+it('a call without an id whose pieces all have its name is one call', () => {
+  expect(callsIn(streamed(unnamed('search', ''), unnamed('search', '{"q"'), unnamed('search', ':{"a"'), unnamed('search', ':1}}')))).toMatchObject([{ arguments: '{"q":{"a":1}}' }]);
 });
 
 it('an answer that ends for calls, and has none, is complete', () => {
