@@ -86,6 +86,8 @@ function addPiece(calls: ToolCalls, piece: Fields, scope: ToolCallScope): void {
   const fields = fieldsOf(piece['function']);
   const name = textOf(fields['name']);
   const text = argumentsOf(fields['arguments']);
+  // a server that fills in all fields gives an empty call beside a text
+  if (name === null && text === '' && idOf(piece['id']) === null) return;
   const call = callOf(calls, piece, { name, text });
   calls.last = call;
   // wire: the name may come late, may be repeated, or may be "" in later pieces (Mistral, recorded 2026-08-20)

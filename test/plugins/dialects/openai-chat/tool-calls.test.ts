@@ -50,6 +50,14 @@ it('a call without an id whose pieces all have its name is one call', () => {
   expect(callsIn(streamed(unnamed('search', ''), unnamed('search', '{"q"'), unnamed('search', ':{"a"'), unnamed('search', ':1}}')))).toMatchObject([{ arguments: '{"q":{"a":1}}' }]);
 });
 
+it.each<[string, object]>([
+  ['an empty entry', { tool_calls: [{ index: 0, id: null, type: 'function', function: { name: null, arguments: null } }] }],
+  ['an empty object', { tool_calls: [{}] }],
+  ['an empty call of the older form', { function_call: { name: '', arguments: '' } }],
+])('a text with %s beside it is a text', (_, beside) => {
+  expect(deepseek.decodeBody({ id: 'x', choices: [{ index: 0, message: { content: 'Hi.', ...beside }, finish_reason: 'stop' }] }, target)).toEqual([{ type: 'text-delta', choice: 0, text: 'Hi.' }, { type: 'finish', choice: 0, reason: 'completed', native: 'stop' }]);
+});
+
 it('an answer that ends for calls, and has none, is complete', () => {
   const chunks = deepseek.decodeBody({ id: 'x', choices: [{ index: 0, message: { content: 'Hi.', tool_calls: [] }, finish_reason: 'tool_calls' }] }, target);
   expect(chunks.at(-1)).toEqual({ type: 'finish', choice: 0, reason: 'completed', native: 'tool_calls' });
