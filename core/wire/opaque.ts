@@ -50,10 +50,13 @@ export class JoinedDetail {
   /** Takes a detail of the thought. True if it was the last one: it has the state. */
   take(detail: ReasoningDetail): boolean {
     const { whole: before } = this;
-    this.whole = before === null ? detail : { ...before, ...detail, ...joined('text', before, detail), ...joined('summary', before, detail) };
+    this.whole = before === null ? detail : { ...before, ...said(detail), ...joined('text', before, detail), ...joined('summary', before, detail) };
     return hasState(detail);
   }
 }
+
+/** A field that is null in a piece says nothing new. */
+const said = (piece: ReasoningDetail): Partial<ReasoningDetail> => Object.fromEntries(Object.entries(piece).filter(([, value]) => value !== null));
 
 const hasState = ({ signature, data }: ReasoningDetail): boolean => (typeof signature === 'string' && signature !== '') || (typeof data === 'string' && data !== '');
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ReasoningDetail } from '../../../core/chat.ts';
-import { fromOpaque, toOpaque } from '../../../core/wire/opaque.ts';
+import { fromOpaque, JoinedDetail, toOpaque } from '../../../core/wire/opaque.ts';
 
 const signed: ReasoningDetail = { type: 'reasoning.text', provider: 'p', model: 'm', index: 0, text: 'I think – ß', signature: 'EqQB+/==', after: { text: 3, calls: 1 } };
 
@@ -24,4 +24,11 @@ describe('an opaque string', () => {
   test.each([['a signature of a provider', 'EqQBCkYI'], ['nothing', ''], ['no JSON', 'gw1_AAAA'], ['JSON that is no detail', `gw1_${Buffer.from('[1]').toString('base64url')}`], ['an object without a type', `gw1_${Buffer.from('{"data":"x"}').toString('base64url')}`]])('is none of ours: %s', (_, text) => {
     expect(fromOpaque(text)).toBeNull();
   });
+});
+
+test('a thought that comes in pieces keeps its text where the piece with the signature says that it has none', () => {
+  const thought = new JoinedDetail();
+  const piece = { type: 'reasoning.text', index: 0 } as const;
+  const ends = [{ ...piece, text: 'Let', signature: null }, { ...piece, text: ' me.' }, { ...piece, id: null, text: null, signature: 'c2ln' }].map((one) => thought.take(one as unknown as ReasoningDetail));
+  expect([ends, thought.whole]).toEqual([[false, false, true], { ...piece, text: 'Let me.', signature: 'c2ln' }]);
 });
