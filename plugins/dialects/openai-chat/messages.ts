@@ -1,8 +1,9 @@
 /** Encodes messages in the way that one vendor takes them. Parts that need no change go out as the same object. */
-import type { ContentPart, Message, ReasoningDetail, ToolCall } from '../../../core/chat.ts';
+import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import { textOf } from '../../../core/wire/fields.ts';
 import { withResultsAtCalls } from '../../../core/wire/turns.ts';
 import { callIdFrom, nineCharacters } from '../families/call-ids.ts';
+import { issuedDetails } from './details.ts';
 import type { Habits, Vendor } from './habits.ts';
 
 /** What the encoding of a message depends on. */
@@ -137,8 +138,8 @@ function withAnswerFields(encoded: Record<string, unknown>, message: Message, { 
   const { replay } = habits;
   if (replay === null) return;
   if (replay.field === 'reasoning_details') {
-    const own = (message.reasoning_details ?? []).filter((detail) => detail.provider === provider);
-    if (own.length > 0) encoded['reasoning_details'] = own.map(asIssued);
+    const own = issuedDetails(message, provider);
+    if (own.length > 0) encoded['reasoning_details'] = own;
     return;
   }
   const blank = (message.tool_calls ?? []).length > 0 ? (replay.blankWithCalls ?? replay.blank) : replay.blank;
@@ -147,12 +148,6 @@ function withAnswerFields(encoded: Record<string, unknown>, message: Message, { 
 }
 
 const saysNothing = ({ content, tool_calls: calls, function_call: call, refusal, audio }: Record<string, unknown>): boolean => [content, calls, call, refusal, audio].every((said) => said === null || said === undefined);
-
-/** The detail as the provider sent it, without the names that the gateway added. safety: with any other change its signature would be invalid. */
-function asIssued(detail: ReasoningDetail): ReasoningDetail {
-  const { provider: _, model: __, after: ___, ...issued } = detail;
-  return issued;
-}
 
 function withCallIds(encoded: Record<string, unknown>, taken: (id: string) => string): void {
   const { tool_calls: calls, tool_call_id: id } = encoded as unknown as Message;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ChatRequest, Message, ToolCall } from '../../../../core/chat.ts';
+import type { ChatRequest, Message, ReasoningDetail, ToolCall } from '../../../../core/chat.ts';
 import type { Dialect, WireRequest } from '../../../../core/wire/dialect.ts';
 import plugin from '../../../../plugins/dialects/openai-chat/index.ts';
 import { cpuMsOf } from '../../../_kit/cpu.ts';
@@ -308,6 +308,22 @@ describe('reasoning of earlier answers', () => {
   it('has an empty text where an answer was all thought, and none beside a refusal', () => {
     expect(messagesOf('openai', [{ role: 'assistant', content: null, reasoning: 'Hm.' }, { role: 'assistant', reasoning: 'Hm.' }])).toEqual([{ role: 'assistant', content: '' }, { role: 'assistant', content: '' }]);
     expect(messagesOf('openai', [{ role: 'assistant', content: null, refusal: 'No.' }])).toEqual([{ role: 'assistant', content: null, refusal: 'No.' }]);
+  });
+});
+
+describe('reasoning that came in pieces, as a stream gives it', () => {
+  const piece = (more: object): ReasoningDetail => ({ type: 'reasoning.text', format: 'f', index: 0, provider: 'openrouter', model: 'model-1', ...more });
+  const sentBack = (...details: ReasoningDetail[]): unknown => messagesOf('openrouter', [{ role: 'assistant', content: 'Yes.', reasoning_details: details }])[0]?.reasoning_details;
+
+  it('goes back whole, because its signature is of the whole text', () => {
+    expect(sentBack(piece({ text: 'Let', signature: null }), piece({ text: ' me.' }), piece({ text: null, signature: 'c2ln' }))).toEqual([{ type: 'reasoning.text', format: 'f', index: 0, text: 'Let me.', signature: 'c2ln' }]);
+    expect(sentBack(piece({ type: 'reasoning.summary', summary: 'A' }), piece({ type: 'reasoning.summary', summary: 'b.' }), piece({ type: 'reasoning.encrypted', data: 'ZW5j' }))).toEqual([{ type: 'reasoning.summary', format: 'f', index: 0, summary: 'Ab.' }, { type: 'reasoning.encrypted', format: 'f', index: 0, data: 'ZW5j' }]);
+  });
+
+  it('stays apart where it is several thoughts', () => {
+    const { index: _, ...bare } = piece({ text: 'C' });
+    const thoughts = [piece({ text: 'A', signature: 'c2ln' }), piece({ text: 'B' }), piece({ text: 'D', index: 1 }), piece({ text: 'E', index: 1, id: 'x' }), piece({ text: 'F', index: 1, id: 'y' }), bare, bare];
+    expect(sentBack(...thoughts)).toMatchObject([{ text: 'A' }, { text: 'B' }, { text: 'DE' }, { text: 'F' }, { text: 'C' }, { text: 'C' }]);
   });
 });
 
