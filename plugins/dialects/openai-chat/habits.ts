@@ -99,6 +99,8 @@ export interface Vendor extends Partial<Habits> {
   readonly takesCacheControl?: boolean;
   /** True if it knows the field and the part of a refusal. Others get it as text. */
   readonly takesRefusal?: boolean;
+  /** True if it gives what it read in a file as an annotation of the answer, and takes it back in place of reading the file again. */
+  readonly takesReadFiles?: boolean;
   /** True if it knows `top_k`. */
   readonly takesTopK?: boolean;
   /** Messages whose content must be a string if all its parts are text. */

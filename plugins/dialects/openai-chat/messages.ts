@@ -1,6 +1,6 @@
 /** Encodes messages in the way that one vendor takes them. Parts that need no change go out as the same object. */
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
-import { textOf } from '../../../core/wire/fields.ts';
+import { fieldsOf, listOf, textOf } from '../../../core/wire/fields.ts';
 import { withResultsAtCalls } from '../../../core/wire/turns.ts';
 import { callIdFrom, nineCharacters } from '../families/call-ids.ts';
 import { issuedDetails } from './details.ts';
@@ -130,8 +130,10 @@ export function without<Item extends object>(item: Item, refused: readonly strin
 const withArguments = (call: ToolCall): ToolCall => (call.function?.arguments.trim() === '' ? { ...call, function: { ...call.function, arguments: '{}' } } : call);
 
 /** Removes the fields of answers, and adds the one field in which this vendor takes earlier reasoning. */
-function withAnswerFields(encoded: Record<string, unknown>, message: Message, { habits, provider }: MessageWays): void {
+function withAnswerFields(encoded: Record<string, unknown>, message: Message, { vendor, habits, provider }: MessageWays): void {
   for (const field of answerFields) delete encoded[field];
+  const files = vendor.takesReadFiles === true ? listOf(message['annotations']).filter((one) => fieldsOf(one)['type'] === 'file') : [];
+  if (files.length > 0) encoded['annotations'] = files;
   if (message['refusal'] === null) delete encoded['refusal'];
   // wire: without content there must be something else (OpenAI: error text "expected a string, got null"). An answer that the limit cut while it thought says nothing
   if (saysNothing(encoded)) encoded['content'] = '';

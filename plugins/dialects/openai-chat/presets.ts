@@ -166,6 +166,8 @@ export const vendors: readonly Vendor[] = [
     budget: { path: ['reasoning', 'max_tokens'], beside: {} },
     takesReasoningFields: true,
     takesCacheControl: true,
+    // wire: with the annotations of an answer a PDF is not parsed, and billed, again (OpenRouter: PDF inputs)
+    takesReadFiles: true,
     takesTopK: true,
     replay: { field: 'reasoning_details' },
     families: [

@@ -268,6 +268,13 @@ describe('an answer that comes back as the gateway gave it', () => {
     const [, answer] = messagesOf('openai', [{ role: 'user', content: 'Who?' }, { role: 'assistant', content: 'She.', citations: ['https://x.example'], search_results: [{ url: 'https://x.example' }] }, { role: 'user', content: 'Sure?' }]);
     expect(answer).toEqual({ role: 'assistant', content: 'She.' });
   });
+
+  it('has what OpenRouter read in a file, so that it does not read and bill the file again, and nobody else gets that', () => {
+    const file = { type: 'file', file: { hash: 'a1', name: 'a.pdf', content: [{ type: 'text', text: 'Page 1' }] } };
+    const messages: Message[] = [{ role: 'assistant', content: 'A page.', annotations: [{ type: 'url_citation', url_citation: { url: 'https://x.example' } }, file] }];
+    expect(messagesOf('openrouter', messages)).toEqual([{ role: 'assistant', content: 'A page.', annotations: [file] }]);
+    for (const name of ['openai', 'openai-chat']) expect(messagesOf(name, messages)).toEqual([{ role: 'assistant', content: 'A page.' }]);
+  });
 });
 
 describe('reasoning of earlier answers', () => {
