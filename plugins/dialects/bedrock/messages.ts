@@ -192,9 +192,16 @@ class Writer {
     const id = result.tool_call_id ?? '';
     const parts = partsOf(result);
     const content = parts.map((part) => this.#partBlock(part, 'a tool result')).filter((block) => block !== null);
-    const blocks: Block[] = this.#ways.hasTools ? [{ toolResult: { toolUseId: this.#idOf(id), content, ...(result['is_error'] === true && { status: 'error' }) } }] : this.#resultAsText(id, content);
+    const blocks: Block[] = this.#ways.hasTools ? [{ toolResult: { toolUseId: this.#idOf(id), content, ...this.#status(result) } }] : this.#resultAsText(id, content);
     this.#ways.cachePoints.after(blocks, parts.find((part) => part['cache_control'] !== undefined)?.['cache_control']);
     return blocks;
+  }
+
+  #status(result: Message): Block {
+    if (result['is_error'] !== true) return {};
+    if (modelClassOf(this.#ways.target).takesStatus === true) return { status: 'error' };
+    this.#ways.adjust('messages.is_error', 'dropped');
+    return {};
   }
 
   #resultAsText(id: string, content: readonly Block[]): Block[] {

@@ -24,6 +24,8 @@ export interface ModelClass {
   readonly refusesForcing?: boolean;
   /** True if ids of tool calls must be nine letters or digits. */
   readonly nineCharacterIds?: boolean;
+  /** True if it can be told that a call has failed. wire: of other models 400 "This model doesn't support the status field" (Amazon Bedrock: ToolResultBlock; strands-agents/harness-sdk#554, 2025-07). */
+  readonly takesStatus?: boolean;
 }
 
 /** A parameter that some class refuses, by its name in chat completions. */
@@ -45,8 +47,8 @@ const cannot: ModelClass['effort'] = () => null;
 /** The first row that matches counts. `families/claude.ts` decides the reasoning of Claude. wire: the rows follow Amazon Bedrock: Model parameters, and Tool use, as of 2026-11. */
 const classes: readonly ModelClass[] = [
   // wire: the newest Claude models take neither a forced tool nor `any` (Anthropic: Adaptive thinking: they always think)
-  { family: 'claude', match: /(?:opus|sonnet|haiku)-5[-.]5/, effort: cannot, topK: (value) => ({ top_k: value }), caches: true, refusesForcing: true },
-  { family: 'claude', match: /anthropic|claude/, effort: cannot, topK: (value) => ({ top_k: value }), caches: true },
+  { family: 'claude', match: /(?:opus|sonnet|haiku)-5[-.]5/, effort: cannot, topK: (value) => ({ top_k: value }), caches: true, takesStatus: true, refusesForcing: true },
+  { family: 'claude', match: /anthropic|claude/, effort: cannot, topK: (value) => ({ top_k: value }), caches: true, takesStatus: true },
   { family: 'openai', match: /gpt-oss/, effort: asEffort((word) => ({ reasoning_effort: word })) },
   // wire: 400 "This model doesn't support the stopSequences field", and the same for temperature and topP (Amazon Bedrock, as of 2026-11)
   { family: 'openai', match: /(?:^|\/)openai\./, effort: asEffort((word) => ({ reasoning_effort: word })), refuses: ['temperature', 'top_p', 'stop'] },
@@ -61,8 +63,9 @@ const classes: readonly ModelClass[] = [
     refusesAtHigh: ['temperature', 'top_p', 'max_tokens'],
     topK: (value) => ({ inferenceConfig: { topK: value } }),
     caches: true,
+    takesStatus: true,
   },
-  { family: 'nova', match: /nova/, effort: cannot, topK: (value) => ({ inferenceConfig: { topK: value } }), caches: true },
+  { family: 'nova', match: /nova/, effort: cannot, topK: (value) => ({ inferenceConfig: { topK: value } }), caches: true, takesStatus: true },
   { family: 'mistral', match: /mistral|mixtral|magistral|pixtral|devstral|ministral/, effort: asEffort((word) => ({ reasoning_config: word })), topK: (value) => ({ top_k: value }), nineCharacterIds: true },
   // wire: R1 always thinks (Amazon Bedrock: DeepSeek models)
   { family: 'deepseek', match: /deepseek[.-]r1/, alwaysThinks: true, effort: cannot },

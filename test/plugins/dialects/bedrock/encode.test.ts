@@ -14,6 +14,7 @@ const nova = 'amazon.nova-micro-v1:0';
 const nova2 = 'us.amazon.nova-2-lite-v1:0';
 const llama = 'meta.llama3-3-70b-instruct-v1:0';
 const mistral = 'mistral.mistral-large-2407-v1:0';
+const palmyra = 'us.writer.palmyra-x5-v1:0';
 const qwen = 'qwen.qwen3-235b-a22b-2507-v1:0';
 
 type Body = Readonly<Record<string, any>>;
@@ -288,6 +289,18 @@ describe('tool turns', () => {
     expect(turn.content).toEqual([{ toolUse: { toolUseId: 'a', name: 'tide', input: { arguments: '{"at":' } } }]);
     expect(results.content).toEqual([{ toolResult: { toolUseId: 'a', content: [], status: 'error' } }]);
     expect(changesOf({ messages, tools: [tide] })).toEqual(['messages.tool_calls.function.arguments: wrapped in an object']);
+  });
+
+  it.each([
+    ['Claude', sonnet, { status: 'error' }, []],
+    ['Nova', nova, { status: 'error' }, []],
+    ['Writer', palmyra, {}, ['messages.is_error: dropped']],
+    ['Llama', llama, {}, ['messages.is_error: dropped']],
+  ])('say that a call has failed where the model takes it: %s', (_, externalId, status, changes) => {
+    const messages: Message[] = [user('?'), { role: 'assistant', content: null, tool_calls: [call('a', 'tide')] }, { role: 'tool', tool_call_id: 'a', content: 'No such port', is_error: true }];
+    const said = { messages, tools: [tide] };
+    expect(bodyOf(said, externalId)['messages'][2].content).toEqual([{ toolResult: { toolUseId: 'a', content: [{ text: 'No such port' }], ...status } }]);
+    expect(changesOf(said, externalId)).toEqual(changes);
   });
 
   it.each([
