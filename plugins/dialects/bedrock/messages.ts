@@ -192,9 +192,16 @@ class Writer {
     const id = result.tool_call_id ?? '';
     const parts = partsOf(result);
     const content = parts.map((part) => this.#partBlock(part, 'a tool result')).filter((block) => block !== null);
-    const blocks: Block[] = this.#ways.hasTools ? [{ toolResult: { toolUseId: this.#idOf(id), content, ...this.#status(result) } }] : this.#resultAsText(id, content);
+    const blocks: Block[] = this.#ways.hasTools ? [{ toolResult: { toolUseId: this.#idOf(id), content: this.#filled(content), ...this.#status(result) } }] : this.#resultAsText(id, content);
     this.#ways.cachePoints.after(blocks, parts.find((part) => part['cache_control'] !== undefined)?.['cache_control']);
     return blocks;
+  }
+
+  /** wire: Claude takes a result without content; Nemotron, and who knows which others, answer 400 to it (strands-agents/harness-sdk#2122, 2026-04). An empty text is a 400 too (NousResearch/hermes-agent#55092, 2026-06). */
+  #filled(content: Block[]): Block[] {
+    if (content.length > 0 || modelClassOf(this.#ways.target).family === 'claude') return content;
+    this.#ways.adjust('messages', 'an empty tool result filled in');
+    return [{ text: '…' }];
   }
 
   #status(result: Message): Block {

@@ -284,10 +284,10 @@ describe('tool turns', () => {
   });
 
   it('show a model the broken arguments that it wrote', () => {
-    const messages: Message[] = [user('?'), { role: 'assistant', content: null, tool_calls: [call('a', 'tide', '{"at":')] }, { role: 'tool', tool_call_id: 'a', content: '', is_error: true }];
+    const messages: Message[] = [user('?'), { role: 'assistant', content: null, tool_calls: [call('a', 'tide', '{"at":')] }, { role: 'tool', tool_call_id: 'a', content: 'No', is_error: true }];
     const [, turn, results] = bodyOf({ messages, tools: [tide] })['messages'];
     expect(turn.content).toEqual([{ toolUse: { toolUseId: 'a', name: 'tide', input: { arguments: '{"at":' } } }]);
-    expect(results.content).toEqual([{ toolResult: { toolUseId: 'a', content: [], status: 'error' } }]);
+    expect(results.content).toEqual([{ toolResult: { toolUseId: 'a', content: [{ text: 'No' }], status: 'error' } }]);
     expect(changesOf({ messages, tools: [tide] })).toEqual(['messages.tool_calls.function.arguments: wrapped in an object']);
   });
 
@@ -301,6 +301,13 @@ describe('tool turns', () => {
     const said = { messages, tools: [tide] };
     expect(bodyOf(said, externalId)['messages'][2].content).toEqual([{ toolResult: { toolUseId: 'a', content: [{ text: 'No such port' }], ...status } }]);
     expect(changesOf(said, externalId)).toEqual(changes);
+  });
+
+  it.each([['Claude', sonnet, []], ['Nemotron', 'nvidia.nemotron-nano-9b-v2', [{ text: '…' }]]])('give a result without content as %s takes it', (_, externalId, content) => {
+    const empty = (id: string, said: string): Message => ({ role: 'tool', tool_call_id: id, content: said });
+    const said = { messages: [user('?'), { role: 'assistant' as const, content: null, tool_calls: [call('a', 'tide'), call('b', 'tide')] }, empty('a', ''), empty('b', ' ')], tools: [tide] };
+    expect(bodyOf(said, externalId)['messages'][2].content).toEqual(['a', 'b'].map((toolUseId) => ({ toolResult: { toolUseId, content } })));
+    expect(changesOf(said, externalId)).toEqual(content.length === 0 ? [] : ['messages: an empty tool result filled in']);
   });
 
   it.each([
