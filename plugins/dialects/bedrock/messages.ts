@@ -62,10 +62,11 @@ export function encodeConversation({ messages: said, system, turns }: Conversati
     return { system: [], messages: [{ role: 'user', content: leading }] };
   }
   trimEnd(messages, ways);
-  if (messages[0]?.role !== 'assistant') return { system: leading, messages };
+  const sent = modelClassOf(ways.target).refusesMixing === true ? apart(messages, ways) : messages;
+  if (sent[0]?.role !== 'assistant') return { system: leading, messages: sent };
   // wire: a conversation must begin with a user message (Amazon Bedrock: error text "A conversation must start with a user message")
   ways.adjust('messages', 'a user message put first');
-  return { system: leading, messages: [{ role: 'user', content: [{ text: '…' }] }, ...messages] };
+  return { system: leading, messages: [{ role: 'user', content: [{ text: '…' }] }, ...sent] };
 }
 
 /** Adds a message. wire: an empty assistant message is a 400 (Amazon Bedrock: Message), so it is left out, and its neighbours become one message. */
@@ -74,6 +75,21 @@ function add(messages: WireMessage[], message: WireMessage): void {
   if (message.role === 'assistant' && message.content.length === 0) return;
   if (last?.role === message.role) for (const block of message.content) last.content.push(block);
   else messages.push(message);
+}
+
+const isOfTool = (block: Block): boolean => 'toolUse' in block || 'toolResult' in block;
+
+/** The messages with the calls and the results of tools in messages of their own: calls behind what is said, results before it. The other side says `…` between. */
+function apart(messages: readonly WireMessage[], { adjust }: MessageWays): readonly WireMessage[] {
+  return messages.flatMap(({ role, content }) => {
+    const ofTools = content.filter(isOfTool);
+    if (ofTools.length === 0 || ofTools.length === content.length) return [{ role, content }];
+    adjust('messages', 'texts set apart from tool calls and results');
+    const said: WireMessage = { role, content: content.filter((block) => !isOfTool(block)) };
+    const called: WireMessage = { role, content: ofTools };
+    const between: WireMessage = { role: role === 'user' ? 'assistant' : 'user', content: [{ text: '…' }] };
+    return role === 'user' ? [called, between, said] : [said, between, called];
+  });
 }
 
 /** wire: a last assistant text that ends with white space is a 400 at Claude (Anthropic: Errors, "final assistant content cannot end with trailing whitespace"). */

@@ -26,6 +26,8 @@ export interface ModelClass {
   readonly nineCharacterIds?: boolean;
   /** True if it can be told that a call has failed. wire: of other models 400 "This model doesn't support the status field" (Amazon Bedrock: ToolResultBlock; strands-agents/harness-sdk#554, 2025-07). */
   readonly takesStatus?: boolean;
+  /** True if no message may have tool blocks beside others. wire: 400 "Conversation blocks and tool use blocks cannot be provided in the same turn" (langchain-ai/langchain-aws#1118, 2026-06; quarkiverse/quarkus-langchain4j#1983, 2025-11). */
+  readonly refusesMixing?: boolean;
 }
 
 /** A parameter that some class refuses, by its name in chat completions. */
@@ -66,10 +68,10 @@ const classes: readonly ModelClass[] = [
     takesStatus: true,
   },
   { family: 'nova', match: /nova/, effort: cannot, topK: (value) => ({ inferenceConfig: { topK: value } }), caches: true, takesStatus: true },
-  { family: 'mistral', match: /mistral|mixtral|magistral|pixtral|devstral|ministral/, effort: asEffort((word) => ({ reasoning_config: word })), topK: (value) => ({ top_k: value }), nineCharacterIds: true },
+  { family: 'mistral', match: /mistral|mixtral|magistral|pixtral|devstral|ministral/, effort: asEffort((word) => ({ reasoning_config: word })), topK: (value) => ({ top_k: value }), nineCharacterIds: true, refusesMixing: true },
   // wire: R1 always thinks (Amazon Bedrock: DeepSeek models)
   { family: 'deepseek', match: /deepseek[.-]r1/, alwaysThinks: true, effort: cannot },
-  { family: 'meta', match: /meta\.|llama/, effort: asEffort((word) => ({ reasoning_config: word })), refusesForcing: true },
+  { family: 'meta', match: /meta\.|llama/, effort: asEffort((word) => ({ reasoning_config: word })), refusesForcing: true, refusesMixing: true },
 ];
 
 /** All other models that reason here: Qwen, GLM, DeepSeek, Kimi, MiniMax. */

@@ -273,6 +273,21 @@ describe('tool turns', () => {
     ]);
   });
 
+  it.each([llama, mistral])('stand apart from texts where %s takes no message with both', (externalId) => {
+    const turns: Message[] = [user('Tide?'), { role: 'assistant', content: 'I look.', tool_calls: [call('D681PevKs', 'tide')] }, { role: 'tool', tool_call_id: 'D681PevKs', content: 'High' }, user('And?')];
+    const said = { messages: turns, tools: [tide] };
+    expect(bodyOf(said, externalId)['messages']).toEqual([
+      { role: 'user', content: [{ text: 'Tide?' }] },
+      { role: 'assistant', content: [{ text: 'I look.' }] },
+      { role: 'user', content: [{ text: '…' }] },
+      { role: 'assistant', content: [{ toolUse: { toolUseId: 'D681PevKs', name: 'tide', input: {} } }] },
+      { role: 'user', content: [{ toolResult: { toolUseId: 'D681PevKs', content: [{ text: 'High' }] } }] },
+      { role: 'assistant', content: [{ text: '…' }] },
+      { role: 'user', content: [{ text: 'And?' }] },
+    ]);
+    expect(changesOf(said, externalId)).toEqual(['messages: texts set apart from tool calls and results']);
+  });
+
   it.each<[string, Partial<ChatRequest>]>([['there are no tools', {}], ['no tool may be called', { tools: [tide], toolChoice: 'none' }]])('are told as text where %s', (_, said) => {
     const body = bodyOf({ messages: turns, ...said });
     expect(body).not.toHaveProperty('toolConfig');
