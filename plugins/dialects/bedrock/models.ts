@@ -48,8 +48,6 @@ const cannot: ModelClass['effort'] = () => null;
 
 /** The first row that matches counts. `families/claude.ts` decides the reasoning of Claude. wire: the rows follow Amazon Bedrock: Model parameters, and Tool use, as of 2026-11. */
 const classes: readonly ModelClass[] = [
-  // wire: the newest Claude models take neither a forced tool nor `any` (Anthropic: Adaptive thinking: they always think)
-  { family: 'claude', match: /(?:opus|sonnet|haiku)-5[-.]5/, effort: cannot, topK: (value) => ({ top_k: value }), caches: true, takesStatus: true, refusesForcing: true },
   { family: 'claude', match: /anthropic|claude/, effort: cannot, topK: (value) => ({ top_k: value }), caches: true, takesStatus: true },
   { family: 'openai', match: /gpt-oss/, effort: asEffort((word) => ({ reasoning_effort: word })) },
   // wire: 400 "This model doesn't support the stopSequences field", and the same for temperature and topP (Amazon Bedrock, as of 2026-11)

@@ -226,6 +226,12 @@ describe('tools', () => {
     expect(changesOf(said, externalId).join()).toContain('tool_choice: relaxed to auto');
   });
 
+  it('are forced on a Claude that can stop thinking for it', () => {
+    const said: Partial<ChatRequest> = { tools: [tide], toolChoice: 'required' };
+    expect(bodyOf(said, 'global.anthropic.claude-haiku-5-5')).toMatchObject({ toolConfig: { toolChoice: { any: {} } }, additionalModelRequestFields: { thinking: { type: 'disabled' } } });
+    expect(changesOf(said, 'global.anthropic.claude-haiku-5-5')).toEqual(['reasoning: turned off']);
+  });
+
   it('are not forced while Claude thinks', () => {
     const asked = [{ tools: [tide], toolChoice: 'required' as const }, sonnet, { effort: 'low' as const }] as const;
     expect(bodyOf(...asked)['toolConfig']).toEqual({ tools: [tideSpec] });
