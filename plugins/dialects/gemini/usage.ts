@@ -1,5 +1,5 @@
 /** Turns the token counts of the Gemini API into `Usage`, whose classes do not overlap. */
-import type { Usage } from '../../../core/chat.ts';
+import type { Usage, UsageDetails } from '../../../core/chat.ts';
 import { countOf, type Fields, fieldsOf } from '../../../core/wire/fields.ts';
 
 /** The counts of the reports so far. */
@@ -11,12 +11,13 @@ export interface Counts {
   readonly candidates: number | null;
   /** wire: `candidates` does not include them (Gemini API: UsageMetadata). */
   readonly thoughts: number | null;
-  /** Tokens of sound in the prompt, and of pictures in the answer. */
-  readonly audio: number | null;
+  /** Tokens of sound in the prompt, and of sound and of pictures in the answer. */
+  readonly heard: number | null;
+  readonly spoken: number | null;
   readonly images: number | null;
 }
 
-const nothing: Counts = { prompt: null, toolUse: null, cached: null, candidates: null, thoughts: null, audio: null, images: null };
+const nothing: Counts = { prompt: null, toolUse: null, cached: null, candidates: null, thoughts: null, heard: null, spoken: null, images: null };
 
 /** Adds a report to the earlier ones; returns `before` if it changes nothing. wire: the counts of each event are for the answer so far, the last event may correct the count of the prompt, and events in the middle may have none (recorded traffic, as of 2026-11). */
 export function readCounts(report: Fields, before: Counts | null): Counts | null {
@@ -26,7 +27,8 @@ export function readCounts(report: Fields, before: Counts | null): Counts | null
     cached: countOf(report['cachedContentTokenCount']) ?? before?.cached ?? null,
     candidates: countOf(report['candidatesTokenCount']) ?? before?.candidates ?? null,
     thoughts: countOf(report['thoughtsTokenCount']) ?? before?.thoughts ?? null,
-    audio: tokensOf('AUDIO', report['promptTokensDetails']) ?? before?.audio ?? null,
+    heard: tokensOf('AUDIO', report['promptTokensDetails']) ?? before?.heard ?? null,
+    spoken: tokensOf('AUDIO', report['candidatesTokensDetails']) ?? before?.spoken ?? null,
     images: tokensOf('IMAGE', report['candidatesTokensDetails']) ?? before?.images ?? null,
   };
   return isSame(counts, before ?? nothing) ? before : counts;
@@ -39,8 +41,9 @@ function tokensOf(modality: string, details: unknown): number | null {
   return found === undefined ? null : countOf(found['tokenCount']);
 }
 
-const isSame = (one: Counts, other: Counts): boolean =>
-  one.prompt === other.prompt && one.toolUse === other.toolUse && one.cached === other.cached && one.candidates === other.candidates && one.thoughts === other.thoughts && one.audio === other.audio && one.images === other.images;
+const names = Object.keys(nothing) as readonly (keyof Counts)[];
+
+const isSame = (one: Counts, other: Counts): boolean => names.every((name) => one[name] === other[name]);
 
 /**
  * The searches that are billed: from Gemini 3 on each query that differs from the others, before that the prompt, however often it was
@@ -49,7 +52,7 @@ const isSame = (one: Counts, other: Counts): boolean =>
 export const billedSearches = (queries: ReadonlySet<string>, model: string): number => (/gemini-(?:1|2)/.test(model) ? Math.min(1, queries.size) : queries.size);
 
 /** The `Usage` of the counts. wire: a count of zero is left out, as in all JSON of protocol buffers (ProtoJSON), so a missing count is 0. A prompt always has tokens, so a missing prompt count is unknown. */
-export function toUsage({ prompt, toolUse, cached, candidates, thoughts, audio, images }: Counts, webSearches = 0): Usage {
+export function toUsage({ prompt, toolUse, cached, candidates, thoughts, heard, spoken, images }: Counts, webSearches = 0): Usage {
   const cacheRead = prompt === null ? (cached ?? 0) : Math.min(cached ?? 0, prompt);
   return {
     input: prompt === null ? null : prompt - cacheRead + (toolUse ?? 0),
@@ -59,6 +62,8 @@ export function toUsage({ prompt, toolUse, cached, candidates, thoughts, audio, 
     answer: candidates ?? 0,
     reasoning: thoughts ?? 0,
     ...(webSearches > 0 && { webSearches }),
-    ...((audio !== null || images !== null) && { details: { ...(audio !== null && { inputAudio: audio }), ...(images !== null && { outputImage: images }) } }),
+    ...detailsOf({ ...(heard !== null && { inputAudio: heard }), ...(spoken !== null && { outputAudio: spoken }), ...(images !== null && { outputImage: images }) }),
   };
 }
+
+const detailsOf = (details: UsageDetails): Pick<Usage, 'details'> => (Object.keys(details).length > 0 ? { details } : {});

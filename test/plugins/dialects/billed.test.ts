@@ -97,6 +97,7 @@ describe('tokens with prices of their own', () => {
     ['chat completions that say none', bodyUsage('openai', chat({})), undefined],
     ['sources', bodyUsage('perplexity', chat({ citation_tokens: 20_000 })), { citations: 20_000 }],
     ['Gemini', bodyUsage('gemini', { candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }], usageMetadata: { promptTokenCount: 30, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 5 }, { modality: 'AUDIO', tokenCount: 25 }], candidatesTokenCount: 9, candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 8 }] } }), { inputAudio: 25, outputImage: 8 }],
+    ['what Gemini speaks', bodyUsage('gemini', { candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 9, candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: 2 }, { modality: 'AUDIO', tokenCount: 7 }] } }), { outputAudio: 7 }],
   ])('are kept: %s', (_, usage, details) => expect(usage?.details).toEqual(details));
 
   it('are kept when a later report of the same stream leaves them out', () => {
