@@ -91,14 +91,14 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   const answer = newAnswer(target);
   for (const event of Array.isArray(body) ? (body as unknown[]) : [body]) addEvent(answer, event, body);
   if (answer.fault !== null) throw billed(answer.fault, answer.out);
-  if (answer.choices.length === 0) throw invalidAnswer('an answer without candidates');
+  if (answer.choices.length === 0) throw billed(invalidAnswer('an answer without candidates'), answer.out);
   for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) addUnsaidFinish(answer, choice);
   return answer.out;
 }
 
 /** Ends a choice of a whole body that has no `finishReason`. A whole body is complete, but a choice without content and without a reason is no answer. */
 function addUnsaidFinish(answer: AnswerState, choice: Choice): void {
-  if (isEmpty(choice)) throw invalidAnswer('an answer without content');
+  if (isEmpty(choice)) throw billed(invalidAnswer('an answer without content'), answer.out);
   finish(answer, choice, { reason: choice.callIds.size > 0 ? 'tool_calls' : 'completed', native: null });
 }
 

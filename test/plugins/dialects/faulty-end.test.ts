@@ -48,6 +48,15 @@ describe.each(cases)('an answer of %s that ends as a fault', (dialect, plain, st
   });
 });
 
+it.each<readonly [string, string, object]>([
+  ['without candidates', 'gemini', { ...gemini, candidates: [] }],
+  ['whose candidate is empty', 'gemini', { ...gemini, candidates: [{ content: { role: 'model' }, index: 0 }] }],
+])('an answer %s of %s costs what its provider counted', async (_, dialect, body) => {
+  const gateway = await scene(dialect, answers(body));
+  await gateway.chat({ model: 'plain' });
+  expect(gateway.records[0]).toMatchObject({ cost: '23', attempts: [{ provider: 'faulty' }, { provider: 'other', outcome: 'answered' }] });
+});
+
 it('a stream of chat completions costs what its provider counted in an event behind the fault', async () => {
   const { usage, ...last } = chat;
   const gateway = await scene('openai-chat', sse({ ...last, object: 'chat.completion.chunk' }, { ...last, object: 'chat.completion.chunk', choices: [], usage }));
