@@ -1,4 +1,4 @@
-/** What the models of this API take. Each class of models is a row, and the first row that matches the model's name at the provider counts. */
+/** What the models of this API take. Each class of models is a row, and the first row that matches counts. */
 import type { Effort } from '../../../core/chat.ts';
 import type { Adjustment } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
@@ -9,7 +9,7 @@ type Thinking = string | number;
 
 /** A class of models. */
 export interface ModelClass {
-  /** Is matched with the model's name at the provider. */
+  /** Is matched with the model's name at the provider, then with its id in the catalogue. */
   readonly match: RegExp;
   readonly efforts: Readonly<Record<Effort, Thinking>>;
   /** Its thinking cannot be turned off. */
@@ -50,8 +50,10 @@ const modelClasses: readonly ModelClass[] = [
 /** The class for names that no row matches (tuned models, older models): what every generation takes. */
 const unknown: ModelClass = { match: /(?:)/, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') };
 
-/** The class of the target's model. */
-export const classOf = ({ mapping }: Target): ModelClass => modelClasses.find(({ match }) => match.test(mapping.externalId)) ?? unknown;
+/** The class of the target's model. The name of an endpoint matches no row; the id in the catalogue then decides. */
+export const classOf = ({ mapping, model }: Target): ModelClass => classNamed(mapping.externalId) ?? classNamed(model.id) ?? unknown;
+
+const classNamed = (name: string): ModelClass | undefined => modelClasses.find(({ match }) => match.test(name));
 
 /** The `thinkingConfig` to send, if any, and the adjustment to note, if any. */
 export interface ThinkingPlan {

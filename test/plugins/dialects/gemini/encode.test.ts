@@ -340,6 +340,13 @@ describe('reasoning', () => {
     }
   });
 
+  it('knows a model by the catalogue where the name of an endpoint does not say which it is', () => {
+    const tuned = { ...vertex, externalId: 'endpoints/123', reasoning: { effort: 'low' } } as const;
+    const thinkingIn = (modelId: string): unknown => configOf({}, { ...tuned, modelId });
+    expect(thinkingIn('gemini-2.5-flash')).toEqual({ thinkingConfig: { thinkingBudget: 1024, includeThoughts: true } });
+    expect(thinkingIn('our-own')).toEqual({ thinkingConfig: { thinkingLevel: 'low', includeThoughts: true } });
+  });
+
   it.each<[string, Effort, string[]]>([
     ['gemini-3-flash-preview', 'high', []],
     ['gemini-3-pro-preview', 'medium', ['reasoning_effort changed to high']],
