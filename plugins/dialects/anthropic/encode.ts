@@ -4,7 +4,7 @@ import type { ChatRequest, Message } from '../../../core/chat.ts';
 import { asGiven } from '../../../core/wire/json.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
-import { fieldsOf, isFields } from '../../../core/wire/fields.ts';
+import { fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { partsOf, turnsOf } from '../../../core/wire/turns.ts';
 import { isVertex } from '../families/vertex.ts';
@@ -64,6 +64,8 @@ export const authorise = ({ apiKey }: Provider): Readonly<Record<string, string>
 function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
   const automatic = writing.breakpoints.of(request.rest);
   if (request.messages.some(({ role, name }) => role !== 'tool' && name !== undefined)) writing.adjust('messages.name', 'dropped');
+  // wire: an image may stand in a user message only (Anthropic: Vision), and the images of an answer are in one of the assistant
+  if (request.messages.some(({ images }) => listOf(images).length > 0)) writing.adjust('messages.images', 'dropped');
   const conversation = turnsOf(request.messages.map(withMarkedPart));
   const form = answerFormOf(request, target, writing);
   const tools = encodeTools(request, form, { target, writing });

@@ -147,6 +147,12 @@ describe('the conversation', () => {
     expect(changesOf({ messages: [{ ...user, name: 'Ann' }, calling('a'), result('a', '20', { name: 'weather' })] })).toEqual(['messages.name dropped']);
   });
 
+  it('names the images of an earlier answer, which have no place in it', () => {
+    const drawn: Message = { role: 'assistant', content: 'Here.', images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] };
+    expect(messagesOf([user, drawn, user])[1]).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'Here.' }] });
+    expect(changesOf({ messages: [user, drawn, user] })).toEqual(['messages.images dropped']);
+  });
+
   it('repeats a refusal as what the assistant said', () => {
     expect(messagesOf([user, { role: 'assistant', content: null, refusal: 'No.' }, user])[1]).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'No.' }] });
   });
