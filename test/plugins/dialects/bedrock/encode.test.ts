@@ -13,8 +13,6 @@ const sonnet45 = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
 const nova = 'amazon.nova-micro-v1:0';
 const nova2 = 'us.amazon.nova-2-lite-v1:0';
 const llama = 'meta.llama3-3-70b-instruct-v1:0';
-const mistral = 'mistral.mistral-large-2407-v1:0';
-const palmyra = 'us.writer.palmyra-x5-v1:0';
 const qwen = 'qwen.qwen3-235b-a22b-2507-v1:0';
 
 type Body = Readonly<Record<string, any>>;
@@ -256,91 +254,6 @@ describe('tools', () => {
   it('of other kinds are refused, and so is the reserved name', () => {
     expect(refusalOf({ tools: [{ type: 'web_search' }] })).toMatchObject({ status: 400, code: 'unsupported_value', param: 'tools[0].type' });
     expect(refusalOf({ tools: [tide, { type: 'function', function: { name: 'answer_in_json' } }] })).toMatchObject({ status: 400, code: 'invalid_value', param: 'tools[1].function.name' });
-  });
-});
-
-describe('tool turns', () => {
-  const turns: Message[] = [
-    user('Tide and time?'),
-    { role: 'assistant', content: 'Both.', tool_calls: [call('a', 'tide', '{"at":"noon"}'), call('b', 'now', '')] },
-    { role: 'tool', tool_call_id: 'b', content: '12:00' },
-    { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'High' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] },
-    user('And?'),
-  ];
-
-  it('come back together, results first in the one turn after the calls', () => {
-    expect(bodyOf({ messages: turns, tools: [tide] })['messages'].slice(1)).toEqual([
-      { role: 'assistant', content: [{ text: 'Both.' }, { toolUse: { toolUseId: 'a', name: 'tide', input: { at: 'noon' } } }, { toolUse: { toolUseId: 'b', name: 'now', input: {} } }] },
-      { role: 'user', content: [
-        { toolResult: { toolUseId: 'b', content: [{ text: '12:00' }] } },
-        { toolResult: { toolUseId: 'a', content: [{ text: 'High' }, { image: { format: 'png', source: { bytes: 'AAAA' } } }] } },
-        { text: 'And?' },
-      ] },
-    ]);
-  });
-
-  it.each([llama, mistral])('stand apart from texts where %s takes no message with both', (externalId) => {
-    const turns: Message[] = [user('Tide?'), { role: 'assistant', content: 'I look.', tool_calls: [call('D681PevKs', 'tide')] }, { role: 'tool', tool_call_id: 'D681PevKs', content: 'High' }, user('And?')];
-    const said = { messages: turns, tools: [tide] };
-    expect(bodyOf(said, externalId)['messages']).toEqual([
-      { role: 'user', content: [{ text: 'Tide?' }] },
-      { role: 'assistant', content: [{ text: 'I look.' }] },
-      { role: 'user', content: [{ text: '…' }] },
-      { role: 'assistant', content: [{ toolUse: { toolUseId: 'D681PevKs', name: 'tide', input: {} } }] },
-      { role: 'user', content: [{ toolResult: { toolUseId: 'D681PevKs', content: [{ text: 'High' }] } }] },
-      { role: 'assistant', content: [{ text: '…' }] },
-      { role: 'user', content: [{ text: 'And?' }] },
-    ]);
-    expect(changesOf(said, externalId)).toEqual(['messages: texts set apart from tool calls and results']);
-  });
-
-  it.each<[string, Partial<ChatRequest>]>([['there are no tools', {}], ['no tool may be called', { tools: [tide], toolChoice: 'none' }]])('are told as text where %s', (_, said) => {
-    const body = bodyOf({ messages: turns, ...said });
-    expect(body).not.toHaveProperty('toolConfig');
-    expect(body['messages'].slice(1)).toEqual([
-      { role: 'assistant', content: [{ text: 'Both.' }, { text: 'Called the tool tide with {"at":"noon"}' }, { text: 'Called the tool now with {}' }] },
-      { role: 'user', content: [{ text: 'The tool now answered: 12:00' }, { text: 'The tool tide answered: High' }, { image: { format: 'png', source: { bytes: 'AAAA' } } }, { text: 'And?' }] },
-    ]);
-    expect(changesOf({ messages: turns, ...said })).toEqual(['messages: tool turns sent as text']);
-  });
-
-  it('show a model the broken arguments that it wrote', () => {
-    const messages: Message[] = [user('?'), { role: 'assistant', content: null, tool_calls: [call('a', 'tide', '{"at":')] }, { role: 'tool', tool_call_id: 'a', content: 'No', is_error: true }];
-    const [, turn, results] = bodyOf({ messages, tools: [tide] })['messages'];
-    expect(turn.content).toEqual([{ toolUse: { toolUseId: 'a', name: 'tide', input: { arguments: '{"at":' } } }]);
-    expect(results.content).toEqual([{ toolResult: { toolUseId: 'a', content: [{ text: 'No' }], status: 'error' } }]);
-    expect(changesOf({ messages, tools: [tide] })).toEqual(['messages.tool_calls.function.arguments: wrapped in an object']);
-  });
-
-  it.each([
-    ['Claude', sonnet, { status: 'error' }, []],
-    ['Nova', nova, { status: 'error' }, []],
-    ['Writer', palmyra, {}, ['messages.is_error: dropped']],
-    ['Llama', llama, {}, ['messages.is_error: dropped']],
-  ])('say that a call has failed where the model takes it: %s', (_, externalId, status, changes) => {
-    const messages: Message[] = [user('?'), { role: 'assistant', content: null, tool_calls: [call('a', 'tide')] }, { role: 'tool', tool_call_id: 'a', content: 'No such port', is_error: true }];
-    const said = { messages, tools: [tide] };
-    expect(bodyOf(said, externalId)['messages'][2].content).toEqual([{ toolResult: { toolUseId: 'a', content: [{ text: 'No such port' }], ...status } }]);
-    expect(changesOf(said, externalId)).toEqual(changes);
-  });
-
-  it.each([['Claude', sonnet, []], ['Nemotron', 'nvidia.nemotron-nano-9b-v2', [{ text: '…' }]]])('give a result without content as %s takes it', (_, externalId, content) => {
-    const empty = (id: string, said: string): Message => ({ role: 'tool', tool_call_id: id, content: said });
-    const said = { messages: [user('?'), { role: 'assistant' as const, content: null, tool_calls: [call('a', 'tide'), call('b', 'tide')] }, empty('a', ''), empty('b', ' ')], tools: [tide] };
-    expect(bodyOf(said, externalId)['messages'][2].content).toEqual(['a', 'b'].map((toolUseId) => ({ toolResult: { toolUseId, content } })));
-    expect(changesOf(said, externalId)).toEqual(content.length === 0 ? [] : ['messages: an empty tool result filled in']);
-  });
-
-  it.each([
-    ['every model', nova, ['tooluse_Ab-1', 'functions.tide:0', 'x'.repeat(70)], /^[\w-]{1,64}$/],
-    ['Mistral', mistral, ['tooluse_Ab-1', 'tooluse_Ab-2', 'D681PevKs'], /^[a-zA-Z0-9]{9}$/],
-  ])('have ids that %s takes, distinct, the same for a call and its result', (_, externalId, ids, form) => {
-    const messages: Message[] = [user('?'), { role: 'assistant', content: null, tool_calls: ids.map((id) => call(id, 'tide')) }, ...ids.map((id): Message => ({ role: 'tool', tool_call_id: id, content: 'x' }))];
-    const [, turn, results] = bodyOf({ messages, tools: [tide] }, externalId)['messages'];
-    const sent = turn.content.map((block: Body) => block['toolUse'].toolUseId) as string[];
-    for (const id of sent) expect(id).toMatch(form);
-    expect(new Set(sent).size).toBe(3);
-    expect(results.content.map((block: Body) => block['toolResult'].toolUseId)).toEqual(sent);
   });
 });
 
