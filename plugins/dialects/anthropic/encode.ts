@@ -98,10 +98,14 @@ function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
 
-/** Moves a cache breakpoint from a whole message to its last part, because the API takes breakpoints on blocks only. */
+/** Moves a cache breakpoint from a whole message to its last call or part, because the API takes breakpoints on blocks only. */
 function withMarkedPart(message: Message): Message {
   const { cache_control: control, ...rest } = message;
-  const parts = message.role === 'tool' || control === undefined ? [] : partsOf(message);
+  if (message.role === 'tool' || control === undefined) return message;
+  const calls = message.tool_calls ?? [];
+  const lastCall = calls.at(-1);
+  if (lastCall !== undefined) return { ...rest, role: message.role, tool_calls: [...calls.slice(0, -1), { cache_control: control, ...lastCall }] };
+  const parts = partsOf(message);
   const last = parts.at(-1);
   return last === undefined ? message : { ...rest, role: message.role, content: [...parts.slice(0, -1), { cache_control: control, ...last }] };
 }

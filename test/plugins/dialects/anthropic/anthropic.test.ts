@@ -347,6 +347,12 @@ describe('cache breakpoints', () => {
     expect([body['tools'][0], body['system'][0], body['messages'][0].content[0], body['messages'][2].content[0]].map((block) => (block as Fields)['cache_control'] as unknown)).toEqual(Array(4).fill(mark.cache_control));
   });
 
+  it.each([null, 'I look.'])('of a whole message that calls tools are on its last call (%j)', (content) => {
+    const body = bodyOf({ messages: [user, { ...calling('a', 'b'), content, ...mark }, result('a'), result('b')] });
+    const marks = (body['messages'][1].content as Fields[]).map((block) => block['cache_control'] as unknown);
+    expect(marks).toEqual([...Array(content === null ? 1 : 2).fill(undefined), mark.cache_control]);
+  });
+
   it('are four at most', () => {
     const messages: Message[] = [{ role: 'user', content: Array.from({ length: 6 }, (_, at) => ({ type: 'text', text: `${at}`, ...mark })) }];
     expect(messagesOf(messages)[0]?.['content'].map((block: Fields) => 'cache_control' in block)).toEqual([true, true, true, true, false, false]);
