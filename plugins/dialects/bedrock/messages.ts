@@ -151,6 +151,7 @@ class Writer {
     for (const [at, call] of (message.tool_calls ?? []).entries()) {
       for (let next = thoughts.at(-1); next !== undefined && next.place.calls <= at; next = thoughts.at(-1)) blocks.push((thoughts.pop() as Thought).block);
       blocks.push(this.#callBlock(call));
+      this.#ways.cachePoints.after(blocks, call['cache_control']);
     }
     for (const { block } of thoughts.toReversed()) blocks.push(block);
     if (blocks.length > 0) this.#ways.cachePoints.after(blocks, message['cache_control']);
@@ -209,7 +210,7 @@ class Writer {
     const parts = partsOf(result);
     const content = parts.map((part) => this.#partBlock(part, 'a tool result')).filter((block) => block !== null);
     const blocks: Block[] = this.#ways.hasTools ? [{ toolResult: { toolUseId: this.#idOf(id), content: this.#filled(content), ...this.#status(result) } }] : this.#resultAsText(id, content);
-    this.#ways.cachePoints.after(blocks, parts.find((part) => part['cache_control'] !== undefined)?.['cache_control']);
+    this.#ways.cachePoints.after(blocks, parts.find((part) => part['cache_control'] !== undefined)?.['cache_control'] ?? result['cache_control']);
     return blocks;
   }
 

@@ -324,6 +324,13 @@ describe('cache points', () => {
     expect(body['messages'].map(({ content }: Body) => content.at(-1))).toEqual([point, expect.objectContaining({ toolUse: expect.anything() }), point]);
   });
 
+  it('stand behind a marked call, and behind a marked result that is empty', () => {
+    const marks = { cache_control: control };
+    const messages: Message[] = [user('Tide?'), { role: 'assistant', content: null, tool_calls: [{ ...call('a', 'tide'), ...marks }, call('b', 'tide')] }, { role: 'tool', tool_call_id: 'a', content: '', ...marks }, { role: 'tool', tool_call_id: 'b', content: 'Low' }];
+    const [, calls, results] = bodyOf({ messages, tools: [tide] })['messages'].map(({ content }: Body) => content.map((block: Body) => Object.keys(block)[0] as string)) as string[][];
+    expect([calls, results]).toEqual([['toolUse', 'cachePoint', 'toolUse'], ['toolResult', 'cachePoint', 'toolResult']]);
+  });
+
   it('are four at most, and none stands behind a blank text', () => {
     const messages = [user([marked(' '), ...['a', 'b', 'c', 'd', 'e'].map((text) => marked(text))])];
     expect(contentOf(messages)[0]?.map((block) => Object.keys(block)[0])).toEqual(['text', 'cachePoint', 'text', 'cachePoint', 'text', 'cachePoint', 'text', 'cachePoint', 'text']);
