@@ -83,8 +83,12 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   readId(answer, body);
   readUsage(answer, body);
   answer.natives.addMessage(body);
-  for (const block of content as unknown[]) {
-    openBlock(answer, 0, fieldsOf(block));
+  const blocks = (content as unknown[]).map(fieldsOf);
+  // a model that is not forced to call the answer tool may write before it, and beside the JSON that would be no JSON any more
+  const isByTool = blocks.some(({ type, name }) => type === 'tool_use' && name === answerTool);
+  for (const block of blocks) {
+    if (isByTool && block['type'] === 'text') continue;
+    openBlock(answer, 0, block);
     closeBlock(answer, 0);
   }
   readStop(answer, body);

@@ -324,6 +324,12 @@ describe('structured answers', () => {
     expect(bodyOf({ responseFormat: { type: 'json_object' } })).toMatchObject({ tools: [{ name: 'answer_in_json', input_schema: { type: 'object' } }], tool_choice: single });
   });
 
+  it('stand alone in a plain answer, without the words beside the call of the tool', () => {
+    const content = [{ type: 'text', text: 'Here it is:' }, { type: 'tool_use', id: 't', name: 'answer_in_json', input: { city: 'Rome' } }];
+    const chunks = dialect.decodeBody({ id: 'm', content, stop_reason: 'tool_use' }, targetOf('anthropic', sonnet));
+    expect(chunks).toEqual([{ type: 'text-delta', choice: 0, text: '{"city":"Rome"}' }, { type: 'finish', choice: 0, reason: 'completed', native: 'tool_use' }]);
+  });
+
   it('of any form are asked for without force while thinking', () => {
     const thinking: TargetWishes = { ...sonnet, reasoning: { effort: 'low' } };
     expect(bodyOf({ responseFormat: { type: 'json_object' } }, thinking)).toMatchObject({ tool_choice: { type: 'auto', disable_parallel_tool_use: true }, thinking: { type: 'enabled' } });
