@@ -7,9 +7,9 @@ import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../../core/wire/fields.ts';
 import { eventIn, invalidAnswer } from '../../../core/wire/upstream-error.ts';
+import { answerTool } from '../families/answer-tool.ts';
 import { callIdFrom } from '../families/call-ids.ts';
 import { type BlockPlace, detailOf } from '../families/thinking-blocks.ts';
-import { answerTool } from './answer-tool.ts';
 import { decodeAnswerError } from './error.ts';
 import { form } from './form.ts';
 import { blockFrom, countChunks, type GrowingBlock, grow, type NativeName, Natives, nativeChunk } from './natives.ts';

@@ -1,12 +1,12 @@
 /** Encodes a conversation for the Messages API, in which user and assistant alternate and the user comes first. */
-import { objectIn } from '../../../core/wire/json.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { partsOf, type Turn, turnsOf, withResultsAtCalls } from '../../../core/wire/turns.ts';
 import { textOf } from '../../../core/wire/fields.ts';
+import { argumentsIn } from '../families/call-arguments.ts';
 import { callIdFrom } from '../families/call-ids.ts';
 import type { BlockPlace } from '../families/thinking-blocks.ts';
-import { type Block, blocksOf, isBlank, type Writing } from './content.ts';
+import { type Block, blocksOf, type Writing } from './content.ts';
 import { nativeOf } from './form.ts';
 import { thinkingOf } from './thinking.ts';
 
@@ -141,18 +141,9 @@ function takeText(reversed: ContentPart[], length: number): ContentPart[] {
   return taken;
 }
 
+/** wire: `input` must be an object (Anthropic: Messages). */
 function callBlock(call: ToolCall, writing: Writing): Block {
-  return { type: 'tool_use', id: callId(call.id), name: call.function.name, input: inputOf(call.function.arguments, writing), ...nativeOf(call), ...writing.breakpoints.of(call) };
-}
-
-/** wire: `input` must be an object (Anthropic: Messages). Clients send `""` for a call without arguments. */
-function inputOf(text: string, writing: Writing): Block {
-  if (isBlank(text)) return {};
-  const input = objectIn(text);
-  if (input !== null) return input as Block;
-  // the arguments are not an object, for example because the call was cut; the model still gets their text
-  writing.adjust('messages.tool_calls.function.arguments', 'wrapped in an object');
-  return { arguments: text };
+  return { type: 'tool_use', id: callId(call.id), name: call.function.name, input: argumentsIn(call.function.arguments, writing.adjust), ...nativeOf(call), ...writing.breakpoints.of(call) };
 }
 
 /** wire: a last assistant text that ends with white space is a 400 (Anthropic: Errors, "final assistant content cannot end with trailing whitespace"). */

@@ -2,9 +2,9 @@
 import type { ChatRequest, Tool, ToolChoice } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { answerTool } from '../families/answer-tool.ts';
 import { type ClaudeAsk, takesSchemas } from '../families/claude.ts';
 import { claudeSchema, needsTool } from '../families/claude-schema.ts';
-import { answerTool } from './answer-tool.ts';
 import type { Block, Writing } from './content.ts';
 import { isSameForm, nativeOf } from './form.ts';
 

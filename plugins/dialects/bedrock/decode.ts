@@ -4,11 +4,11 @@ import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, textOf } from '../../../core/wire/fields.ts';
 import { billed, invalidAnswer } from '../../../core/wire/upstream-error.ts';
+import { answerTool } from '../families/answer-tool.ts';
 import { callIdFrom } from '../families/call-ids.ts';
 import { type BlockPlace, detailOf } from '../families/thinking-blocks.ts';
 import { decodeException, noOutput } from './error.ts';
 import { format } from './replay.ts';
-import { answerTool } from './tools.ts';
 import { toUsage } from './usage.ts';
 
 /** The state of one answer while it is read. */

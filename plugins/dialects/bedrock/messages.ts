@@ -1,9 +1,9 @@
 /** Encodes a conversation for Converse, in which user and assistant alternate and each block is an object with one key. */
-import { objectIn } from '../../../core/wire/json.ts';
 import { fieldsOf, listOf, textOf } from '../../../core/wire/fields.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { partsOf, type Turn, type Turns, turnsOf } from '../../../core/wire/turns.ts';
+import { argumentsIn } from '../families/call-arguments.ts';
 import { lettersAndDigits, nineCharacters } from '../families/call-ids.ts';
 import type { CachePoints } from './cache-points.ts';
 import { type Block, documentBlock, type DocumentNames, imageBlock, unsupported } from './media.ts';
@@ -193,16 +193,8 @@ class Writer {
       this.#ways.adjust('messages', 'tool turns sent as text');
       return { text: `Called the tool ${name} with ${text.trim() === '' ? '{}' : text}` };
     }
-    return { toolUse: { toolUseId: this.#idOf(id), name, input: this.#inputOf(text) } };
-  }
-
-  /** wire: `input` must be an object (recorded traffic, as of 2026-11). Arguments that are not an object are wrapped, so that the model still sees them. */
-  #inputOf(text: string): unknown {
-    if (text.trim() === '') return {};
-    const input = objectIn(text);
-    if (input !== null) return input;
-    this.#ways.adjust('messages.tool_calls.function.arguments', 'wrapped in an object');
-    return { arguments: text };
+    // wire: `input` must be an object (recorded traffic, as of 2026-11)
+    return { toolUse: { toolUseId: this.#idOf(id), name, input: argumentsIn(text, this.#ways.adjust) } };
   }
 
   #resultBlocks(result: Message): Block[] {

@@ -3,18 +3,12 @@ import type { ChatRequest, Tool } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { fieldsOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { answerTool } from '../families/answer-tool.ts';
 import type { ClaudeAsk } from '../families/claude.ts';
 import { claudeSchema } from '../families/claude-schema.ts';
 import type { CachePoints } from './cache-points.ts';
 import { type Block, unsupported } from './media.ts';
 import { modelClassOf, takesSchemasHere } from './models.ts';
-
-/**
- * The name of the answer tool, for models that take no schema for their answer: they are told to call it, and its input is the answer.
- * The encoder declares the tool, and the decoder recognises it by its name.
- * safety: the name is reserved, because the decoder would take a call of a caller's tool with this name for the answer.
- */
-export const answerTool = 'answer_in_json';
 
 /** Which tool the model may or must call. */
 export type Choice = { readonly type: 'auto' | 'any' } | { readonly type: 'tool'; readonly name: string };

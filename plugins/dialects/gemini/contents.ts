@@ -5,6 +5,7 @@ import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { partsOf, type Turn, turnsOf } from '../../../core/wire/turns.ts';
 import { listOf, textOf } from '../../../core/wire/fields.ts';
+import { argumentsIn } from '../families/call-arguments.ts';
 import { isVertex } from '../families/vertex.ts';
 import type { ModelClass } from './models.ts';
 import { encodePart, type PartWays, type WirePart } from './parts.ts';
@@ -179,16 +180,8 @@ class ContentEncoder {
     }
     const { name, arguments: text } = call.function;
     this.#calls.set(call.id, { name, order: this.#order++ });
-    return { functionCall: { ...this.#id(call.id), name, args: this.#argsOf(text) } };
-  }
-
-  /** wire: `args` is a google.protobuf.Struct (Gemini API: FunctionCall). Arguments that are not an object, for example of a call that was cut, are wrapped, so that the model still sees them. */
-  #argsOf(text: string): object {
-    if (text.trim() === '') return {};
-    const args = objectIn(text);
-    if (args !== null) return args;
-    this.#ways.adjust('messages.tool_calls.function.arguments', 'wrapped in an object');
-    return { arguments: text };
+    // wire: `args` is a google.protobuf.Struct (Gemini API: FunctionCall)
+    return { functionCall: { ...this.#id(call.id), name, args: argumentsIn(text, this.#ways.adjust) } };
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Structured answers of models that do not know `output_config.format`: the model is told to call a tool whose input has the wanted
+ * Structured answers of models that take no schema for their answer: the model is told to call a tool whose input has the wanted
  * schema, and the input is the answer. The encoder declares the tool, and the decoder recognises it by its name.
  */
 
