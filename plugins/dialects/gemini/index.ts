@@ -8,13 +8,13 @@ import { createDecoder, decodeBody } from './decode.ts';
 import { embedderOf } from './embeddings.ts';
 import { encode } from './encode.ts';
 import { decodeError } from './error.ts';
-import { fetchesUrl } from './parts.ts';
+import { fetchesImage } from './parts.ts';
 
 const studio = 'https://generativelanguage.googleapis.com/v1beta';
 
 const dialectOf = (name: string, more: Pick<Dialect, 'baseUrl' | 'settings' | 'identities'> = { baseUrl: studio }): Dialect => ({
   name,
-  fetchesImage: (url, { provider }) => fetchesUrl(url, isVertex(provider)),
+  fetchesImage: (url, { provider }) => fetchesImage(url, isVertex(provider)),
   encode,
   authorise,
   probe: { path: '/models?pageSize=1' },

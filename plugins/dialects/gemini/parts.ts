@@ -49,12 +49,18 @@ function encodeImage({ image_url: image }: ContentPart, ways: PartWays): WirePar
   return encodeUrl(urlIn(image), ways, 'image_url.url');
 }
 
+const videos = [/^https:\/\/(?:www\.)?youtube\.com\/watch\?/, /^https:\/\/youtu\.be\//];
 /** wire: AI Studio fetches its own files and videos of YouTube (Gemini API: Video understanding; Files API). Vertex AI fetches buckets and public addresses too (Vertex AI: `fileData`). */
-const fetched = [/^https:\/\/generativelanguage\.googleapis\.com\/(?:v\w+\/)?files\//, /^https:\/\/(?:www\.)?youtube\.com\/watch\?/, /^https:\/\/youtu\.be\//];
+const fetched = [/^https:\/\/generativelanguage\.googleapis\.com\/(?:v\w+\/)?files\//, ...videos];
 const fetchedByVertex = [/^gs:\/\//, /^https?:\/\//];
 
+const isAt = (patterns: readonly RegExp[], url: string): boolean => patterns.some((pattern) => pattern.test(url));
+
 /** Whether the API fetches this address. */
-export const fetchesUrl = (url: string, isVertex: boolean): boolean => [...fetched, ...(isVertex ? fetchedByVertex : [])].some((pattern) => pattern.test(url));
+const fetchesUrl = (url: string, isVertex: boolean): boolean => isAt(isVertex ? [...fetched, ...fetchedByVertex] : fetched, url);
+
+/** Whether the API is to fetch an image of this address. The gateway fetches those whose address does not say their type to Vertex AI. */
+export const fetchesImage = (url: string, isVertex: boolean): boolean => fetchesUrl(url, isVertex) && (!isVertex || typeAt(url, isVertex) !== null);
 
 function encodeUrl(url: string | null, ways: PartWays, field: string): WirePart {
   if (url === null) throw missing(`${ways.pathOf()}.${field}`, 'a URL');
@@ -63,11 +69,14 @@ function encodeUrl(url: string | null, ways: PartWays, field: string): WirePart 
   if (!fetchesUrl(url, ways.isVertex)) {
     throw refused(ways, field, 'is an address that this provider cannot fetch. Send the content as a data URL (data:image/png;base64,...)');
   }
-  const mimeType = typeOf(url);
+  const mimeType = typeAt(url, ways.isVertex);
   return { fileData: { fileUri: url, ...(mimeType !== null && { mimeType }) } };
 }
 
-/** The media type of an address, from its extension. wire: Vertex AI needs `mimeType` beside `fileUri` (Vertex AI: `fileData`). */
+/** The media type of what is at an address. wire: Vertex AI answers 400 "it has an empty mimeType parameter in fileData" without it, for videos of YouTube too (Vertex AI: `fileData`; GoogleCloudPlatform/generative-ai#1390, 2024-11). */
+const typeAt = (url: string, isVertex: boolean): string | null => typeOf(url) ?? (isVertex && isAt(videos, url) ? 'video/mp4' : null);
+
+/** The media type of an address or a name of a file, from its extension. */
 function typeOf(url: string): string | null {
   // cost: a single pattern for the extension and the query would take quadratic time
   const path = url.split(/[?#]/, 1)[0] ?? '';

@@ -165,6 +165,19 @@ describe('media', () => {
     expect(bodyOf(asks({ type: 'image_url', image_url: { url } }), vertex)).toMatchObject({ contents: [{ parts: [{ text: 'Look:' }, { fileData: { fileUri: url, mimeType: 'image/png' } }] }] });
   });
 
+  it.each([
+    ['https://example.com/cat.png?w=1', true],
+    ['https://example.com/photo?id=5', false],
+    ['https://www.youtube.com/watch?v=abc', true],
+  ])('leaves an image of %s to Vertex AI: %s, which takes none without its type', (url, isLeft) => {
+    expect(gemini.fetchesImage?.(url, targetOf('gemini', vertex))).toBe(isLeft);
+  });
+
+  it('tells Vertex AI the type of a video of YouTube', () => {
+    const url = 'https://youtu.be/abc';
+    expect(bodyOf(asks({ type: 'video_url', video_url: { url } }), vertex)).toMatchObject({ contents: [{ parts: [{ text: 'Look:' }, { fileData: { fileUri: url, mimeType: 'video/mp4' } }] }] });
+  });
+
   it.each<[string, object, string, string]>([
     ['an image elsewhere', { type: 'image_url', image_url: { url: 'https://example.com/cat.png' } }, 'unsupported_value', 'image_url.url'],
     ['a bucket', { type: 'image_url', image_url: { url: 'gs://bucket/cat.png' } }, 'unsupported_value', 'image_url.url'],
