@@ -82,6 +82,8 @@ const keyWords: FaultWords = {
   message: /(?:incorrect|invalid|not valid).{0,10}api[ -]key\b|api[ -]key\b.{0,10}(?:incorrect|invalid|not valid)/i,
 };
 const modelWords: FaultWords = { code: /model_not_found/i, message: /\bmodel_not_found\b|model identifier is invalid/i };
+/** wire: a provider that does not serve the place where the gateway runs, or its account, says so with a 400 (Gemini API: Available regions; AWS Bedrock: aws-samples/generative-bi-using-rag#361, aws/aws-cli#8717). */
+const unserved = /user location is not supported|not allowed from unsupported countries|^operation not allowed\b/i;
 
 /** safety: a page may repeat the request. A message of the provider says what is wrong in its first words. */
 const searchedCharacters = 2048;
@@ -137,6 +139,7 @@ function codeOf({ status, complaint }: Refusal): ErrorCode | null {
   if (status === 402 || (status < 500 && hasCode(complaint, quotaWords)) || (status === 400 && says(complaint, quotaWords))) return 'upstream_quota_exhausted';
   if (callersFault.has(status)) {
     if (says(complaint, modelWords)) return 'upstream_model_not_found';
+    if (unserved.test(unquoted(complaint.message ?? ''))) return 'upstream_error';
     // wire: Google answers 400 to a wrong key, with the reason API_KEY_INVALID (google.rpc.ErrorInfo); xAI answers 400 "Incorrect API key provided"
     return says(complaint, keyWords) ? 'upstream_auth_error' : null;
   }

@@ -90,6 +90,11 @@ describe('an error', () => {
     expect(errorOf(400, body)).toMatchObject({ code: 'upstream_auth_error', retryable: true });
   });
 
+  it('knows a place that Google does not serve behind a 400, which another provider may', () => {
+    const body = { error: { code: 400, message: 'User location is not supported for the API use.', status: 'FAILED_PRECONDITION' } };
+    expect(errorOf(400, body)).toMatchObject({ status: 502, code: 'upstream_error', retryable: true, message: 'Provider "gemini" answered 400: User location is not supported for the API use.' });
+  });
+
   it('finds the time to wait in the body', () => {
     const body = refusal(429, 'RESOURCE_EXHAUSTED', { details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.4s' }] });
     for (const form of [body, [body]]) expect(errorOf(429, form).retryAfterMs).toBe(34_400);
