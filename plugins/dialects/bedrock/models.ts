@@ -46,6 +46,8 @@ const asGpt: ModelClass['effort'] = (effort) => {
 
 const cannot: ModelClass['effort'] = () => null;
 
+const mistral: ModelClass = { family: 'mistral', match: /mistral|mixtral|magistral|pixtral|devstral|ministral/, effort: asEffort((word) => ({ reasoning_config: word })), topK: (value) => ({ top_k: value }), nineCharacterIds: true };
+
 /** The first row that matches counts. `families/claude.ts` decides the reasoning of Claude. wire: the rows follow Amazon Bedrock: Model parameters, and Tool use, as of 2026-11. */
 const classes: readonly ModelClass[] = [
   { family: 'claude', match: /anthropic|claude/, effort: cannot, topK: (value) => ({ top_k: value }), caches: true, takesStatus: true },
@@ -66,7 +68,8 @@ const classes: readonly ModelClass[] = [
     takesStatus: true,
   },
   { family: 'nova', match: /nova/, effort: cannot, topK: (value) => ({ inferenceConfig: { topK: value } }), caches: true, takesStatus: true },
-  { family: 'mistral', match: /mistral|mixtral|magistral|pixtral|devstral|ministral/, effort: asEffort((word) => ({ reasoning_config: word })), topK: (value) => ({ top_k: value }), nineCharacterIds: true, refusesMixing: true },
+  { ...mistral, match: /mistral-(?:large|small)-24/, refusesMixing: true },
+  mistral,
   // wire: R1 always thinks (Amazon Bedrock: DeepSeek models)
   { family: 'deepseek', match: /deepseek[.-]r1/, alwaysThinks: true, effort: cannot },
   { family: 'meta', match: /meta\.|llama/, effort: asEffort((word) => ({ reasoning_config: word })), refusesForcing: true, refusesMixing: true },

@@ -58,6 +58,11 @@ describe('tool turns', () => {
     expect(changesOf(said, externalId)).toEqual(['messages: texts set apart from tool calls and results']);
   });
 
+  it.each([sonnet, 'mistral.devstral-2-123b'])('stand beside texts where %s takes both in one message', (externalId) => {
+    const turns: Message[] = [user('Tide?'), { role: 'assistant', content: 'I look.', tool_calls: [call('D681PevKs', 'tide')] }, { role: 'tool', tool_call_id: 'D681PevKs', content: 'High' }, user('And?')];
+    expect(bodyOf({ messages: turns, tools: [tide] }, externalId)['messages'].map(({ content }: Body) => content.length as number)).toEqual([1, 2, 2]);
+  });
+
   it.each<[string, Partial<ChatRequest>]>([['there are no tools', {}], ['no tool may be called', { tools: [tide], toolChoice: 'none' }]])('are told as text where %s', (_, said) => {
     const body = bodyOf({ messages: turns, ...said });
     expect(body).not.toHaveProperty('toolConfig');
