@@ -236,7 +236,7 @@ function addWhole(answer: AnswerState, at: number, block: Fields): void {
   if (typeof block['text'] === 'string') addText(answer, block['text']);
   else if (isFields(toolUse)) {
     const call = startCall(answer, at, toolUse);
-    if (toolUse['input'] !== undefined) addInput(answer, call, JSON.stringify(toolUse['input']));
+    addInput(answer, call, JSON.stringify(toolUse['input'] ?? {}));
   } else if (isFields(reasoningContent)) {
     addReasoning(answer, at, { ...fieldsOf(reasoningContent['redactedReasoning']), ...reasoningContent, ...fieldsOf(reasoningContent['reasoningText']) });
   } else if (isFields(citationsContent) && Array.isArray(citationsContent['content'])) {

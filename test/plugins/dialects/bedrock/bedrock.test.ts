@@ -58,6 +58,11 @@ describe('an event of an unknown type', () => {
 
 const finishOf = (stopReason: string): Chunk | undefined => dialect.decodeBody({ output: { message: { content: [] } }, stopReason }, targetOf('bedrock'))[0];
 
+it.each([[{ at: 'noon' }, '{"at":"noon"}'], [{}, '{}'], [undefined, '{}'], [null, '{}']])('the arguments of a whole call with the input %j are an object', (input, text) => {
+  const chunks = dialect.decodeBody({ output: { message: { content: [{ toolUse: { toolUseId: 'a', name: 'tide', input } }] } }, stopReason: 'tool_use' }, targetOf('bedrock'));
+  expect(chunks[1]).toEqual({ type: 'tool-delta', choice: 0, index: 0, arguments: text });
+});
+
 describe('a reason to stop', () => {
   it.each([
     ['end_turn', 'completed'],
