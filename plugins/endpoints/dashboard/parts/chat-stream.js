@@ -4,11 +4,14 @@ import { eventsOf } from './lines.js';
 
 /**
  * What has come of an answer. Times are in milliseconds from the request; `cutBy` is the message of the error that ended a stream.
- * @typedef {{ text: string, reasoning: string, toolCalls: { id: string, name: string, arguments: string }[], usage: any, id: string | null, firstMs: number | null, totalMs: number | null, finish: string | null, model: string | null, cutBy: string | null }} Answer
+ * @typedef {{ text: string, reasoning: string, refusal: string, toolCalls: { id: string, name: string, arguments: string }[], usage: any, id: string | null, firstMs: number | null, totalMs: number | null, finish: string | null, model: string | null, cutBy: string | null }} Answer
  */
 
 /** An answer of which nothing has come. @returns {Answer} */
-export const nothing = () => ({ text: '', reasoning: '', toolCalls: [], usage: null, id: null, firstMs: null, totalMs: null, finish: null, model: null, cutBy: null });
+export const nothing = () => ({ text: '', reasoning: '', refusal: '', toolCalls: [], usage: null, id: null, firstMs: null, totalMs: null, finish: null, model: null, cutBy: null });
+
+/** Whether anything that a reader sees has come. @param {Answer} answer */
+export const hasBegun = ({ text, reasoning, refusal, toolCalls }) => text !== '' || reasoning !== '' || refusal !== '' || toolCalls.length > 0;
 
 /**
  * Sends a request. `tell` is called with the whole answer so far after each piece, and at the end. Throws an `ApiError` for an error
@@ -33,7 +36,7 @@ export async function complete(body, { headers, signal, tell }) {
   if (!body.stream) {
     const { choices = [], usage, model } = await response.json();
     const { message = {}, finish_reason: finish } = choices[0] ?? {};
-    Object.assign(answer, { text: message.content ?? '', reasoning: thoughtOf(message), toolCalls: (message.tool_calls ?? []).map((call) => ({ id: call.id, ...call.function })), usage, finish, model });
+    Object.assign(answer, { text: message.content ?? '', reasoning: thoughtOf(message), refusal: message.refusal ?? '', toolCalls: (message.tool_calls ?? []).map((call) => ({ id: call.id, ...call.function })), usage, finish, model });
     return told(true);
   }
   for await (const event of eventsOf(response)) {
@@ -42,7 +45,7 @@ export async function complete(body, { headers, signal, tell }) {
       break;
     }
     take(answer, event);
-    if (answer.firstMs === null && (answer.text !== '' || answer.reasoning !== '' || answer.toolCalls.length > 0)) answer.firstMs = performance.now() - began;
+    if (answer.firstMs === null && hasBegun(answer)) answer.firstMs = performance.now() - began;
     told(false);
   }
   return told(true);
@@ -58,6 +61,7 @@ function take(answer, { choices = [], usage, model }) {
   const { delta = {}, finish_reason: finish } = choices.find(({ index }) => index === 0) ?? {};
   answer.text += delta.content ?? '';
   answer.reasoning += thoughtOf(delta);
+  answer.refusal += delta.refusal ?? '';
   if (finish) answer.finish = finish;
   for (const { index, id = '', function: called = {} } of delta.tool_calls ?? []) {
     const call = (answer.toolCalls[index] ??= { id, name: '', arguments: '' });

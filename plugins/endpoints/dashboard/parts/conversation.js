@@ -28,6 +28,7 @@ export function Message({ message }) {
     <div class="message-body">
       ${typeof reasoning === 'string' && reasoning !== '' && html`<details class="thought"><summary>Earlier reasoning</summary><${Prose} text=${reasoning} more="reasoning" /></details>`}
       ${(Array.isArray(parts) ? parts : []).map((part, at) => html`<${Part} key=${at} part=${part} />`)}
+      <${Refusal} text=${message.refusal} />
       ${(calls ?? []).map((call) => html`<${ToolCall} key=${call.id} id=${call.id} name=${call.function?.name ?? call.name} args=${call.function?.arguments ?? call.arguments} />`)}
     </div></li>`;
 }
@@ -37,15 +38,19 @@ export function Choice({ choice: { text, reasoning, refusal, toolCalls = [], fin
   return html`<li class="message message-answer"><div class="message-role">answer${of > 1 ? ` ${at + 1} of ${of}` : ''}${finishReason && html` <span class="pill">${finishReason}</span>`}${text !== '' && html`<${Copy} text=${text} what="answer" />`}</div>
     <div class="message-body">
       ${reasoning && html`<details class="thought"><summary>Reasoning</summary><${Prose} text=${String(reasoning)} more="reasoning" /></details>`}
-      ${refusal && html`<${Notice} tone="warn" title="The model refused"><${Text} text=${String(refusal)} /><//>`}
+      <${Refusal} text=${refusal} />
       ${text && html`<${Folded} text=${text} />`}
       ${toolCalls.map((call) => html`<${ToolCall} key=${call.id} id=${call.id} name=${call.name} args=${call.arguments} />`)}
     </div></li>`;
 }
 
+/** The words of a model that refuses. @param {{ text: unknown }} props */
+export const Refusal = ({ text }) => typeof text === 'string' && text !== '' && html`<${Notice} tone="warn" title="The model refused"><${Text} text=${text} /><//>`;
+
 function Part({ part }) {
   if (typeof part === 'string') return html`<${Folded} text=${part} />`;
   if (part.type === 'text' || part.type === 'input_text') return html`<${Folded} text=${String(part.text)} />`;
+  if (part.type === 'refusal') return html`<${Refusal} text=${part.refusal} />`;
   const url = part.image_url?.url ?? part.imageUrl ?? part.url;
   if (typeof url === 'string' && /^data:image\/(?:png|jpeg|gif|webp);/.test(url)) return html`<img class="thumbnail" src=${url} alt="Image of the request" />`;
   if (typeof url === 'string') return html`<p class="soft">${part.type}: <code>${url.length > 200 ? `${url.slice(0, 200)}…` : url}</code></p>`;

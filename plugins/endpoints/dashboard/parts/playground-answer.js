@@ -1,7 +1,8 @@
 /** The answer in the playground: the reasoning, the answer, and then model, times, tokens and cost. */
 import { html, useEffect, useState } from './html.js';
 import { ask } from './api.js';
-import { ToolCall } from './conversation.js';
+import { hasBegun } from './chat-stream.js';
+import { Refusal, ToolCall } from './conversation.js';
 import { Copy } from './copy.js';
 import { about } from './estimate.js';
 import { count, duration, money, unknown } from './format.js';
@@ -10,11 +11,12 @@ import { Prose } from './text.js';
 
 /** @param {{ answer: import('./chat-stream.js').Answer, isRunning: boolean }} props */
 export function PlaygroundAnswer({ answer, isRunning }) {
-  const { text, reasoning, toolCalls, cutBy, totalMs } = answer;
-  const isEmpty = text === '' && reasoning === '' && toolCalls.length === 0;
+  const { text, reasoning, refusal, toolCalls, cutBy, totalMs } = answer;
+  const isEmpty = !hasBegun(answer);
   if (isEmpty && !isRunning && totalMs === null) return html`<div class="answer-empty soft">The answer appears here, thinking apart.</div>`;
   return html`<div class="answer" aria-busy=${isRunning}>
     ${reasoning !== '' && html`<details class="thought" open><summary>Thinking</summary><${Prose} text=${reasoning} more="reasoning" /></details>`}
+    <${Refusal} text=${refusal} />
     ${text !== '' && html`<div class="answer-text"><${Prose} text=${text} /><${Copy} text=${text} what="answer" /></div>`}
     ${toolCalls.map((call, at) => html`<${ToolCall} key=${at} id=${null} name=${call.name} args=${call.arguments} />`)}
     ${isEmpty && isRunning && html`<p class="soft">Waiting for the first token…</p>`}

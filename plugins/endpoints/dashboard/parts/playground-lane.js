@@ -1,5 +1,6 @@
 /** One model of the playground: its turns, and fields for the results of its tool calls. */
 import { html } from './html.js';
+import { hasBegun } from './chat-stream.js';
 import { Message } from './conversation.js';
 import { Icon } from './icons.js';
 import { PlaygroundAnswer } from './playground-answer.js';
@@ -39,5 +40,5 @@ const wayIn = ({ status, code, message }) => {
 function Turn({ turn: { asked, answer, fault, isRunning } }) {
   return html`<ol class="conversation">${asked.map((message, at) => html`<${Message} key=${at} message=${message} />`)}</ol>
     ${fault !== null && html`<${Notice} tone=${fault.code === 'stopped' ? 'quiet' : 'bad'} title=${fault.code === 'stopped' ? 'Stopped' : (fault.code ?? 'It failed')}>${wayIn(fault)}${answer.id !== null && answer.totalMs !== null && html`<a href=${`/dashboard/logs/${answer.id}`}>Its row in the log</a>`}<//>`}
-    ${(fault === null || answer.text !== '' || answer.reasoning !== '') && html`<${PlaygroundAnswer} answer=${answer} isRunning=${isRunning} />`}`;
+    ${(fault === null || hasBegun(answer)) && html`<${PlaygroundAnswer} answer=${answer} isRunning=${isRunning} />`}`;
 }

@@ -11,7 +11,7 @@ import { complete, nothing } from './chat-stream.js';
 export const isAnswered = ({ answer, fault, isRunning }) => !isRunning && fault === null && answer.cutBy === null && answer.totalMs !== null;
 
 /** The answer as a message of the conversation. */
-const messageOf = ({ text, toolCalls }) => ({ role: 'assistant', content: text === '' && toolCalls.length > 0 ? null : text, ...(toolCalls.length > 0 && { tool_calls: toolCalls.map(({ id, name, arguments: args }) => ({ id, type: 'function', function: { name, arguments: args } })) }) });
+const messageOf = ({ text, refusal, toolCalls }) => ({ role: 'assistant', content: text === '' && (toolCalls.length > 0 || refusal !== '') ? null : text, ...(refusal !== '' && { refusal }), ...(toolCalls.length > 0 && { tool_calls: toolCalls.map(({ id, name, arguments: args }) => ({ id, type: 'function', function: { name, arguments: args } })) }) });
 
 /** The messages of all turns that were answered. @param {Turn[]} turns */
 export const historyOf = (turns) => turns.filter(isAnswered).flatMap(({ asked, answer }) => [...asked, messageOf(answer)]);

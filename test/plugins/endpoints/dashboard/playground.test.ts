@@ -1,6 +1,7 @@
 /** The playground by hand: what is sent, when, and what is kept. */
 import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest';
+import { answers, completion, event, startUpstream, streams } from '../../../_kit/upstream.ts';
 import { mockConfig, stage } from './browser.ts';
 import type { Stage } from './browser.ts';
 
@@ -191,4 +192,24 @@ test.each([true, false])('the thinking is shown where the gateway names it reaso
   expect(await own.locator('.answer .thought').allInnerTexts()).toEqual([expect.stringContaining('The user writes: "Hello".')]);
   await own.close();
   await other.close();
+});
+
+test.each([true, false])('the words of a refusal are shown and go along with the next turn, streamed: %s', async (isStreamed) => {
+  const words = 'I cannot help with that.';
+  const upstream = await startUpstream(isStreamed ? streams([event({ role: 'assistant', refusal: 'I cannot ' }), event({ refusal: 'help with that.' }), event({}, 'stop'), 'data: [DONE]\n\n']) : answers(completion('', { content: null, refusal: words })));
+  const model = { id: 'refuses', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'openai', externalId: 'refuses', streaming: true }] };
+  const other = await stage({ providers: { openai: { dialect: 'openai-chat', base_url: upstream.url, api_key: 'key' } }, models: [model] }, scene.browser);
+  const own = await other.open('/dashboard/playground');
+  await own.getByLabel('Stream').setChecked(isStreamed);
+  for (const [at, text] of ['Hello', 'Why?'].entries()) {
+    await own.getByLabel('User', { exact: true }).fill(text);
+    await own.getByRole('button', { name: 'Send', exact: true }).click();
+    await expect.poll(() => own.locator('.took').count()).toBe(at + 1);
+  }
+  expect(await own.locator('.answer .notice').allInnerTexts()).toEqual([1, 2].map(() => `The model refused\n${words}`));
+  await own.getByRole('link', { name: 'Its row in the log' }).last().click();
+  await expect.poll(() => own.locator('.message .notice').allInnerTexts()).toEqual([1, 2].map(() => `The model refused\n${words}`));
+  await own.close();
+  await other.close();
+  await upstream.close();
 });
