@@ -1,6 +1,7 @@
 /** Sends a chat request as any client does, and reports each piece of the answer when it comes. */
 import { ApiError } from './api.js';
 import { eventsOf } from './lines.js';
+import { thoughtOf } from './thought.js';
 
 /**
  * What has come of an answer. Times are in milliseconds from the request; `cutBy` is the message of the error that ended a stream.
@@ -50,9 +51,6 @@ export async function complete(body, { headers, signal, tell }) {
   }
   return told(true);
 }
-
-/** The thinking: `reasoning_fields` of the config says under which of the two names, or that it comes under both. */
-const thoughtOf = ({ reasoning, reasoning_content: content }) => reasoning ?? content ?? '';
 
 function take(answer, { choices = [], usage, model }) {
   if (usage) answer.usage = usage;

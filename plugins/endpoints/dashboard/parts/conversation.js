@@ -5,6 +5,7 @@ import { Copy } from './copy.js';
 import { usePrinting } from './printing.js';
 import { Notice } from './states.js';
 import { MarkdownSwitch, Prose, Text } from './text.js';
+import { thoughtOf } from './thought.js';
 
 const folded = 1600;
 
@@ -23,10 +24,10 @@ export function Conversation({ record: { request, response, outcome } }) {
 export function Message({ message }) {
   const { role, content, tool_call_id: callId, tool_calls: calls = message.toolCalls } = message;
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
-  const reasoning = message.reasoning ?? message.reasoning_content;
+  const reasoning = thoughtOf(message);
   return html`<li class="message message-${role}"><div class="message-role">${role}${(callId ?? message.toolCallId) && html` <code>${callId ?? message.toolCallId}</code>`}</div>
     <div class="message-body">
-      ${typeof reasoning === 'string' && reasoning !== '' && html`<details class="thought"><summary>Earlier reasoning</summary><${Prose} text=${reasoning} more="reasoning" /></details>`}
+      ${reasoning !== '' && html`<details class="thought"><summary>Earlier reasoning</summary><${Prose} text=${reasoning} more="reasoning" /></details>`}
       ${(Array.isArray(parts) ? parts : []).map((part, at) => html`<${Part} key=${at} part=${part} />`)}
       <${Refusal} text=${message.refusal} />
       ${(calls ?? []).map((call) => html`<${ToolCall} key=${call.id} id=${call.id} name=${call.function?.name ?? call.name} args=${call.function?.arguments ?? call.arguments} />`)}
