@@ -9,6 +9,7 @@ import { Lane } from '../parts/playground-lane.js';
 import { linkOf } from '../parts/playground-link.js';
 import { keepFrom } from '../parts/playground-kept.js';
 import { draftNow, usePlayground } from '../parts/playground-state.js';
+import { copyText, say } from '../parts/say.js';
 import { Head } from '../parts/shell.js';
 import { curlOf, pythonOf, typescriptOf } from '../parts/snippets.js';
 import { Notice } from '../parts/states.js';
@@ -45,8 +46,12 @@ export function PlaygroundPage({ params }) {
 
 function Share({ form }) {
   const share = async () => {
-    const detail = await linkOf(form).then((link) => navigator.clipboard.writeText(link)).then(() => 'Link copied', ({ message }) => message);
-    dispatchEvent(new CustomEvent('gateway:say', { detail }));
+    try {
+      await copyText(await linkOf(form), 'Link');
+    } catch (error) {
+      // the form is too large for a link
+      say(/** @type {Error} */ (error).message);
+    }
   };
   return html`<button type="button" class="button" title="Copy a link that holds this form" onClick=${share}><${Icon} name="link" /><span class="button-text">Share</span></button>`;
 }

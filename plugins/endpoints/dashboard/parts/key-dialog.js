@@ -6,9 +6,9 @@ import { Dialog } from './dialog.js';
 import { minute } from './format.js';
 import { emptyForm, formOf, KeyFields, settingsOf } from './key-form.js';
 import { whyRefused } from './key-state.js';
+import { say } from './say.js';
 import { Notice } from './states.js';
 
-const say = (detail) => dispatchEvent(new CustomEvent('gateway:say', { detail }));
 const overlaps = [['0', 'at once'], ['1h', 'in an hour'], ['24h', 'in a day'], ['7d', 'in a week'], ['30d', 'in 30 days']];
 const pathOf = ({ id }) => `/api/keys/${encodeURIComponent(id)}`;
 

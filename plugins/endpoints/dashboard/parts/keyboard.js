@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from './html.js';
 import { go, hrefOf } from './location.js';
 import { idAlone, isWholeId, timeOf } from './query.js';
+import { copyText } from './say.js';
 
 const pages = { o: '/dashboard', l: '/dashboard/logs', v: '/dashboard/conversations', b: '/dashboard/breakdown', s: '/dashboard/spend', m: '/dashboard/models', p: '/dashboard/providers', k: '/dashboard/keys', y: '/dashboard/playground', n: '/dashboard/connect', c: '/dashboard/config' };
 
@@ -58,7 +59,7 @@ export function useShortcuts() {
       } else if (event.key === '?') setHelpOpen(true);
       else if (event.key === '/') search(event);
       else if (Object.hasOwn(menus, event.key)) focus(`[data-menu="${menus[/** @type {keyof typeof menus} */ (event.key)]}"]`, event)?.click();
-      else if (event.key === 'c') void navigator.clipboard?.writeText(location.href).then(() => dispatchEvent(new CustomEvent('gateway:say', { detail: 'Link copied' })));
+      else if (event.key === 'c') void copyText(location.href, 'Link');
     };
     // in the capture phase, so that this runs before the keys of a page
     addEventListener('keydown', pressed, true);

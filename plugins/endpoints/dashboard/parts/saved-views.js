@@ -1,6 +1,7 @@
 /** The list of saved views: named links that this browser keeps. The present address can be saved, and each view can be deleted. */
 import { html, useEffect, useRef, useState } from './html.js';
 import { Icon } from './icons.js';
+import { say } from './say.js';
 import { read, write } from './storage.js';
 
 /** @typedef {{ name: string, href: string }} View */
@@ -31,7 +32,7 @@ export function SavedViews({ href, close }) {
     const name = event.target.elements.name.value.trim();
     if (name === '') return;
     keep([...views.filter((view) => view.name !== name), { name, href }].sort((a, b) => a.name.localeCompare(b.name)));
-    dispatchEvent(new CustomEvent('gateway:say', { detail: `View "${name}" saved` }));
+    say(`View "${name}" saved`);
     close();
   };
   const remove = (name) => {

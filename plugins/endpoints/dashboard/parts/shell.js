@@ -7,6 +7,7 @@ import { useShortcuts } from './keyboard.js';
 import { Later } from './later.js';
 import { hrefOf } from './location.js';
 import { timeOf } from './query.js';
+import { say } from './say.js';
 import { Notice } from './states.js';
 import { read, write } from './storage.js';
 import { chooseTheme, chosenTheme } from './theme.js';
@@ -70,7 +71,7 @@ async function signOut() {
     await send('/api/session', {}, 'DELETE');
   } catch (error) {
     // the cookie is still good, and only the gateway can end it
-    dispatchEvent(new CustomEvent('gateway:say', { detail: `You are still signed in. ${/** @type {Error} */ (error).message}` }));
+    say(`You are still signed in. ${/** @type {Error} */ (error).message}`);
     return;
   }
   write('signed-in', null);
@@ -109,13 +110,13 @@ function Announcer() {
   const [text, setText] = useState('');
   useEffect(() => {
     let timer = 0;
-    const say = (event) => {
+    const show = (event) => {
       setText(event.detail);
       clearTimeout(timer);
       timer = setTimeout(() => setText(''), 2500);
     };
-    addEventListener('gateway:say', say);
-    return () => removeEventListener('gateway:say', say);
+    addEventListener('gateway:say', show);
+    return () => removeEventListener('gateway:say', show);
   }, []);
   return html`<div class="toast ${text === '' ? 'is-empty' : ''}" role="status" aria-live="polite">${text}</div>`;
 }

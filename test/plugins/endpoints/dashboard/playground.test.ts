@@ -159,6 +159,18 @@ test('a shared link holds the form, and never the key', async () => {
   await other.close();
 });
 
+test('where the browser allows no copying, as over plain HTTP, a link and an address say so', async () => {
+  const own = await scene.browser.newPage();
+  await own.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+  await own.goto(`${scene.gateway.url}/dashboard/playground`);
+  await own.getByRole('button', { name: 'Share', exact: true }).click();
+  await expect.poll(() => own.locator('.toast').innerText()).toBe('The browser did not allow copying');
+  await expect.poll(() => own.locator('.toast').innerText()).toBe('');
+  await own.keyboard.press('c');
+  await expect.poll(() => own.locator('.toast').innerText()).toBe('The browser did not allow copying');
+  await own.close();
+});
+
 test('Compare runs a logged request on other models at once, as it was sent; its address alone sends nothing', async () => {
   const id = await scene.chat('Compare me', { seed: 7, tool_choice: 'none' }, { 'x-gateway-team': 'search' });
   await page.goto(`${scene.gateway.url}/dashboard/playground?replay=${id}&compare=yes`);
