@@ -50,6 +50,9 @@ const addressOf = (file) => new Promise((resolve, reject) => {
   reader.readAsDataURL(file);
 });
 
+/** An image of the form. safety: one of another site is named and not loaded, because that site would see who reads this page, and when. */
+const Image = ({ url, at }) => (url.startsWith('data:') ? html`<img class="thumbnail" src=${url} alt=${`Image ${at + 1}`} />` : html`<code>${url.length > 200 ? `${url.slice(0, 200)}…` : url}</code>`);
+
 /** The text to ask with, and images: dropped, pasted, or chosen. */
 function Ask({ form, set, hasTurns }) {
   const [isOver, setOver] = useState(false);
@@ -65,7 +68,7 @@ function Ask({ form, set, hasTurns }) {
   };
   return html`<div class="ask ${isOver ? 'is-over' : ''}" onDragOver=${(event) => { event.preventDefault(); setOver(true); }} onDragLeave=${() => setOver(false)} onDrop=${onDrop}>
     <label class="area">User <textarea rows="6" placeholder=${hasTurns ? 'The next turn' : ''} value=${form.user} onInput=${(event) => set({ user: event.target.value })} onPaste=${(event) => void add(event.clipboardData)} /></label>
-    <div class="ask-images">${form.images.map(({ url }, at) => html`<span key=${at}><img class="thumbnail" src=${url} alt=${`Image ${at + 1}`} /><button type="button" class="button button-plain" aria-label=${`Remove image ${at + 1}`} onClick=${() => set({ images: form.images.filter((_, index) => index !== at) })}><${Icon} name="close" /></button></span>`)}
+    <div class="ask-images">${form.images.map(({ url }, at) => html`<span key=${at}><${Image} url=${url} at=${at} /><button type="button" class="button button-plain" aria-label=${`Remove image ${at + 1}`} onClick=${() => set({ images: form.images.filter((_, index) => index !== at) })}><${Icon} name="close" /></button></span>`)}
       <label class="link">Add an image<input class="hidden" type="file" accept="image/*" multiple onChange=${(event) => void add(event.target).then(() => (event.target.value = ''))} /></label> <span class="soft">or drop it here</span></div>
   </div>`;
 }

@@ -141,6 +141,14 @@ test('an image that is dropped goes along, and a schema shapes the answer', asyn
   expect(messages()[0][0].content.map(({ type }: any) => type)).toEqual(['text', 'image_url']);
 });
 
+test('an image at an address of another site is named, and not asked for by the page', async () => {
+  const url = 'https://images.example/cat.png';
+  const id = await scene.chat('', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] });
+  await page.goto(`${scene.gateway.url}/dashboard/playground?replay=${id}`);
+  await button('Remove image 1').waitFor();
+  expect([await page.locator('.ask-images code').allInnerTexts(), await page.locator('.ask-images img').count()]).toEqual([[url], 0]);
+});
+
 test('a shared link holds the form, and never the key', async () => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await button('Compare with another model').click();
