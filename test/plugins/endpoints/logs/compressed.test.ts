@@ -1,9 +1,11 @@
 /** Answers of the log, as bytes on a socket: compressed for clients that take it. */
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
-import { brotliDecompressSync, createGunzip, gunzipSync } from 'node:zlib';
+import { brotliDecompressSync, createGunzip, gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { AnyPlugin } from '../../../../core/host/plugin.ts';
 import { compressed } from '../../../../core/log/compressed.ts';
+import { testGateway } from '../../../_kit/gateway.ts';
 import { at, logScene } from './scene.ts';
 import type { Scene } from './scene.ts';
 
@@ -70,6 +72,25 @@ describe('an answer of the log', () => {
     expect(response.headers.get('content-encoding')).toBeNull();
     leaving.abort();
   });
+});
+
+it('an answer of a plugin that is compressed already stays as it is, and what a plugin says of its variants is kept', async () => {
+  const text = randomBytes(4000).toString('hex');
+  const plugin: AnyPlugin = {
+    name: 'endpoints/packed',
+    summary: 'answers in gzip',
+    schema: {},
+    apply({ routes }) {
+      routes.add({ method: 'GET', path: '/api/packed', auth: 'none', handle: () => ({ headers: { 'content-encoding': 'gzip', vary: 'accept-encoding' }, body: gzipSync(text) }) });
+      routes.add({ method: 'GET', path: '/api/plain', auth: 'none', handle: () => ({ headers: { vary: 'accept-language' }, body: text }) });
+    },
+  };
+  const own = await testGateway({ config: { providers: {}, models: [] }, plugins: [plugin] });
+  for (const [path, coding, vary] of [['/api/packed', 'gzip', 'accept-encoding'], ['/api/plain', 'br', 'accept-language, accept-encoding']] as const) {
+    const response = await fetch(own.url + path, { headers: { 'accept-encoding': 'br, gzip' } });
+    expect([await response.text(), response.headers.get('content-encoding'), response.headers.get('vary')]).toEqual([text, coding, vary]);
+  }
+  await own.close();
 });
 
 describe('a stream of pieces', () => {
