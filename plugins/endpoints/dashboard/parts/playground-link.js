@@ -1,5 +1,5 @@
 /** A link that holds the form of the playground. The form is behind the `#`, which no browser sends to a server. The key is never part of it. */
-import { emptyForm } from './playground-request.js';
+import { emptyForm, isOfField } from './playground-request.js';
 
 /** A link longer than this is cut by programs that people send it with. */
 const longest = 60_000;
@@ -22,9 +22,9 @@ export async function formIn(hash) {
     const bytes = Uint8Array.from(atob(hash.replace(/^#/, '').replaceAll('-', '+').replaceAll('_', '/')), (letter) => letter.charCodeAt(0));
     const text = new TextDecoder().decode(await through(new Blob([bytes]), new DecompressionStream('deflate-raw')));
     const given = JSON.parse(text);
-    // safety: somebody else wrote the link, so only fields of the form's own shape are taken
-    const isSame = (name) => Object.hasOwn(given, name) && typeof given[name] === typeof emptyForm[name] && Array.isArray(given[name]) === Array.isArray(emptyForm[name]);
-    return { ...emptyForm, ...Object.fromEntries(Object.keys(emptyForm).filter(isSame).map((name) => [name, given[name]])) };
+    // safety: somebody else wrote the link, so only values that the form can show are taken
+    const isTaken = (name) => Object.hasOwn(given, name) && isOfField(name, given[name]);
+    return { ...emptyForm, ...Object.fromEntries(Object.keys(emptyForm).filter(isTaken).map((name) => [name, given[name]])) };
   } catch (error) {
     throw new Error('The form in this link cannot be read.', { cause: error });
   }

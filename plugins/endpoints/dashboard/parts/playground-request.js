@@ -6,6 +6,20 @@ export const emptyForm = { models: [''], system: '', earlier: /** @type {any[]} 
 
 /** @typedef {typeof emptyForm} Form */
 
+/** As many models are asked side by side. */
+export const mostCompared = 3;
+
+/** What a list of the form holds. @type {Record<string, (list: any[]) => boolean>} */
+const lists = {
+  models: (list) => list.length > 0 && list.length <= mostCompared && list.every((name) => typeof name === 'string'),
+  images: (list) => list.every(isImage),
+  metadata: (list) => list.length > 0 && list.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every((text) => typeof text === 'string')),
+  earlier: (list) => list.every((message) => typeof message === 'object' && message !== null && !Array.isArray(message)),
+};
+
+/** Whether the form can have this value in a field. @param {keyof Form} name @param {any} value */
+export const isOfField = (name, value) => (Array.isArray(emptyForm[name]) ? Array.isArray(value) && lists[name]?.(value) === true : typeof value === typeof emptyForm[name]);
+
 /** The value of a JSON field. @param {string} text @param {string} name @param {'list' | 'object'} kind @returns {{ value?: any, problem?: string }} */
 function jsonOf(text, name, kind) {
   if (text.trim() === '') return {};
@@ -51,6 +65,9 @@ export function settingsOf({ effort, budget, maxTokens, temperature, stream, too
   return { settings, metadata: Object.fromEntries(named), problem: problem ?? null };
 }
 
+/** Whether the form can show it as an image. @param {any} image */
+const isImage = (image) => typeof image?.url === 'string';
+
 /** The text and the images of a message that the fields of the form can hold; null for any other message. @param {any} message */
 export function fieldsOf(message) {
   if (message?.role !== 'user' || Object.keys(message).length !== 2) return null;
@@ -59,7 +76,7 @@ export function fieldsOf(message) {
   const [first, ...others] = content;
   const hasText = first?.type === 'text' && Object.keys(first).length === 2;
   const images = hasText ? others : content;
-  const isPlain = images.length > 0 && images.every((part) => part.type === 'image_url' && Object.keys(part).length === 2);
+  const isPlain = images.length > 0 && images.every((part) => part.type === 'image_url' && isImage(part.image_url) && Object.keys(part).length === 2);
   return isPlain ? { user: hasText ? first.text : '', images: images.map((part) => part.image_url) } : null;
 }
 

@@ -6,7 +6,7 @@ import { isClicked } from './compare-run.js';
 import { takeKept } from './playground-kept.js';
 import { historyOf, resultsOf, runTurn } from './playground-lanes.js';
 import { formIn } from './playground-link.js';
-import { askedOf, beforeOf, emptyForm, fieldsOf, formOf, lossOf, settingsOf, whyNot } from './playground-request.js';
+import { askedOf, beforeOf, emptyForm, fieldsOf, formOf, lossOf, mostCompared, settingsOf, whyNot } from './playground-request.js';
 
 /** @typedef {import('./playground-lanes.js').Turn} Turn */
 
@@ -16,8 +16,6 @@ let draft = { form: emptyForm, lanes: /** @type {Turn[][]} */ ([[]]), key: '', r
 export const draftNow = () => draft;
 
 /** @typedef {typeof draft} Draft */
-
-const mostCompared = 3;
 
 /** Whether a provider of a model can do what the form asks for. */
 const isAble = ({ providers }, { effort, budget, tools, images }) => providers.some((can) => (can.reasons || (['', 'none'].includes(effort) && budget === '')) && (can.tools || tools === '') && (can.vision || images.length === 0));

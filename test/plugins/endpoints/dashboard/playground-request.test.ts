@@ -1,7 +1,9 @@
 /** The form of the playground: a logged request that goes through it comes out as it was. */
+import { deflateRawSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 
-const { askedOf, beforeOf, formOf, lossOf, settingsOf, whyNot } = await import(new URL('../../../../plugins/endpoints/dashboard/parts/playground-request.js', import.meta.url).href);
+const { askedOf, beforeOf, emptyForm, formOf, lossOf, settingsOf, whyNot } = await import(new URL('../../../../plugins/endpoints/dashboard/parts/playground-request.js', import.meta.url).href);
+const { formIn } = await import(new URL('../../../../plugins/endpoints/dashboard/parts/playground-link.js', import.meta.url).href);
 
 /** The body that the form sends for a logged request. */
 function again(request: object): object {
@@ -17,6 +19,7 @@ const call = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{}
 describe('a logged request', () => {
   test.each<[string, object]>([
     ['parameters without a field', { messages: [user('Hi')], n: 2, seed: 3, top_p: 0.5, stop: ['x'], tool_choice: { type: 'function', function: { name: 'f' } }, logit_bias: { 5: 1 }, weird: { of: [1] } }],
+    ['an image whose address is no field of its own', { messages: [user([{ type: 'image_url', image_url: 'https://images.example/cat.png' }])] }],
     ['a format', { messages: [user('Hi')], response_format: { type: 'json_object' } }],
     ['a schema that is not strict', { messages: [user('Hi')], response_format: { type: 'json_schema', json_schema: { name: 'town', schema: { type: 'object' } } } }],
     ['tools, a limit and a temperature of 0', { messages: [user('Hi')], tools: [{ type: 'function', function: { name: 'f' } }], max_completion_tokens: 5, temperature: 0 }],
@@ -52,6 +55,10 @@ describe('a logged request', () => {
   test('with an image of some detail fills the field of the images', () => {
     const { user: text, images, earlier } = formOf({ model: 'm', messages: [user([{ type: 'text', text: 'a' }, { ...image, image_url: { ...image.image_url, detail: 'low' } }])] }, {});
     expect([text, images, earlier]).toEqual(['a', [{ url: image.image_url.url, detail: 'low' }], []]);
+  });
+
+  test('with an image that the form cannot show goes along whole', () => {
+    expect(formOf({ messages: [user([{ type: 'image_url', image_url: { detail: 'low' } }])] }, {}).images).toEqual([]);
   });
 
   test('keeps its metadata', () => expect(settingsOf(formOf({ model: 'm', messages: [] }, { team: 'a' })).metadata).toEqual({ team: 'a' }));
@@ -92,5 +99,18 @@ describe('the others that a request is compared on', async () => {
     ['an image', { messages: [user([image])] }, ['seeing', 'used']],
   ])('with %s can do it, where there are such', (_, asked, others) => {
     expect(othersOf(models, formOf({ model: 'asked', messages: [user('Hi')], ...asked }, {}))).toEqual(others);
+  });
+});
+
+describe('a link that somebody else wrote', () => {
+  const formOfLink = (form: object): Promise<object> => formIn(`#${deflateRawSync(JSON.stringify(form)).toString('base64url')}`);
+  const whole = { models: ['a', 'b'], images: [{ url: 'data:image/png;base64,AA==', detail: 'low' }], metadata: [['team', 'a'], ['', '']], earlier: [{ role: 'user', content: 'Hello' }], stream: false };
+
+  test('gives the form that it holds', async () => {
+    expect(await formOfLink({ ...whole, other: 1 })).toEqual({ ...emptyForm, ...whole });
+  });
+
+  test.each([{ images: [null] }, { images: [{}] }, { models: [null] }, { models: [] }, { models: ['a', 'b', 'c', 'd'] }, { metadata: [1] }, { metadata: [['team']] }, { metadata: [] }, { earlier: [null] }, { earlier: [[]] }, { stream: 'yes' }, { user: null }])('leaves out what the form cannot show: %j', async (odd) => {
+    expect(await formOfLink(odd)).toEqual(emptyForm);
   });
 });
