@@ -80,6 +80,19 @@ describe.each(pages)('%s', (path, ready) => {
   });
 });
 
+test('a small sum that is estimated stays in its place on a phone', async () => {
+  await scene.chat('one two three four five six [[cut:4]]', { stream: true }, { authorization: `Bearer ${key.key}` });
+  await scene.stored(3);
+  for (const [path, figures] of [['/dashboard', 6], ['/dashboard/spend', 4]] as const) {
+    const page = await open(path, '.metric-value', 360);
+    const values = page.locator('.metric-value');
+    await expect.poll(() => values.count()).toBe(figures);
+    expect(await values.allInnerTexts()).toContainEqual(expect.stringMatching(/≈\$0\.0000\d\d/));
+    expect(await values.evaluateAll((all) => all.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map(({ textContent }) => textContent))).toEqual([]);
+    await scene.leave(page);
+  }
+});
+
 describe('the frame', () => {
   test('shows on a phone where one is', async () => {
     for (const [path, ready] of [['/dashboard/config', '.plugins'], ['/dashboard/playground', '.playground']] as const) {
