@@ -43,11 +43,14 @@ const pythonHeaders = (metadata) => python(Object.fromEntries(Object.entries(met
 /** @param {Record<string, string>} metadata */
 const nodeHeaders = (metadata) => `{${Object.entries(metadata).map(([name, value]) => `${JSON.stringify(`x-gateway-${name}`)}:${isAscii(value) ? JSON.stringify(value) : `Buffer.from(${JSON.stringify(value)}).toString('latin1')`}`).join()}}`;
 
+/** The arguments of the client in Python. It refuses any other one. */
+const ofClient = new Set(['model', 'messages', 'stream', 'stream_options', 'reasoning_effort', 'max_completion_tokens', 'max_tokens', 'temperature', 'top_p', 'n', 'stop', 'seed', 'tools', 'tool_choice', 'parallel_tool_calls', 'response_format', 'presence_penalty', 'frequency_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'user']);
+
 /** @param {Record<string, any>} body @param {Record<string, string>} [metadata] */
 export function pythonOf(body, metadata = {}) {
-  const { reasoning, ...known } = body;
-  const args = Object.entries(known).map(([name, value]) => `    ${name}=${python(value)},`);
-  const extra = reasoning === undefined ? [] : [`    extra_body=${python({ reasoning })},`];
+  const args = Object.entries(body).filter(([name]) => ofClient.has(name)).map(([name, value]) => `    ${name}=${python(value)},`);
+  const others = Object.entries(body).filter(([name]) => !ofClient.has(name));
+  const extra = others.length === 0 ? [] : [`    extra_body=${python(Object.fromEntries(others))},`];
   const headers = Object.keys(metadata).length === 0 ? [] : [`    extra_headers=${pythonHeaders(metadata)},`];
   const read = body.stream ? 'for chunk in answer:\n    if chunk.choices:\n        print(chunk.choices[0].delta.content or "", end="")' : 'print(answer.choices[0].message.content)';
   return `import os\nfrom openai import OpenAI\n\nclient = OpenAI(base_url="${base()}", api_key=os.environ.get("GATEWAY_KEY", "none"))\n\nanswer = client.chat.completions.create(\n${[...args, ...extra, ...headers].join('\n')}\n)\n${read}\n`;

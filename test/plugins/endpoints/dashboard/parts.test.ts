@@ -324,6 +324,16 @@ test('a snippet that is run once has the mark of its page, and a setting that st
   expect(marked).toEqual(['curl', 'OpenAI Python', 'OpenAI Node', 'Anthropic Python', 'AI SDK', 'LangChain', 'LlamaIndex']);
 });
 
+describe('a snippet of a request', () => {
+  beforeEach(() => void vi.stubGlobal('location', { origin: 'http://localhost:4000' }));
+  afterEach(() => void vi.unstubAllGlobals());
+
+  test('in Python names only arguments that the client has, and sends the others beside them', () => {
+    const written = pythonOf({ model: 'auto', messages: [], seed: 1, top_k: 5, 'odd-name': true, reasoning: { effort: 'low' } });
+    expect(written).toMatch(/\n    model="auto",\n    messages=\[\],\n    seed=1,\n    extra_body=\{\n +"top_k": 5,\n +"odd-name": True,\n +"reasoning": \{\n/);
+  });
+});
+
 describe('metadata that is not ASCII', () => {
   const body = { model: 'auto', messages: [] };
   const metadata = { city: 'München 東京', team: 'search' };
