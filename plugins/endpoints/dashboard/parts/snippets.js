@@ -29,7 +29,8 @@ const longest = 100_000;
 
 /** @param {any} body @param {Record<string, string>} [metadata] @param {string} [path] of the door; found by the body where absent */
 export function curlOf(body, metadata = {}, path = `/v1/${'messages' in body ? 'chat/completions' : 'embeddings'}`) {
-  const headers = Object.entries(metadata).map(([name, value]) => ` \\\n  -H '${shell(`x-gateway-${name}: ${value}`)}'`);
+  // of a header without a value curl sends nothing, where its name does not end with a semicolon
+  const headers = Object.entries(metadata).map(([name, value]) => ` \\\n  -H '${shell(value === '' ? `x-gateway-${name};` : `x-gateway-${name}: ${value}`)}'`);
   const text = JSON.stringify(body);
   const data = new TextEncoder().encode(text).length > longest ? `--data-binary @- <<'JSON'\n${text}\nJSON\n` : `-d '${shell(text)}'`;
   return `curl ${body.stream ? '-N ' : ''}${location.origin}${path} \\\n  -H 'content-type: application/json' \\\n  -H "authorization: Bearer $GATEWAY_KEY"${headers.join('')} \\\n  ${data}`;

@@ -16,7 +16,7 @@ const { clientsOf } = await part('clients');
 const { aboutSum } = await part('estimate');
 const { levelsOf } = await part('levels');
 const { tail } = await part('tail');
-const { pythonOf, typescriptOf } = await part('snippets');
+const { curlOf, pythonOf, typescriptOf } = await part('snippets');
 const { searchOf, toggled } = await part('model-search');
 const { linesWith } = await part('text-lines');
 const { aboutRow } = await part('top-list');
@@ -331,6 +331,10 @@ describe('a snippet of a request', () => {
   test('in Python names only arguments that the client has, and sends the others beside them', () => {
     const written = pythonOf({ model: 'auto', messages: [], seed: 1, top_k: 5, 'odd-name': true, reasoning: { effort: 'low' } });
     expect(written).toMatch(/\n    model="auto",\n    messages=\[\],\n    seed=1,\n    extra_body=\{\n +"top_k": 5,\n +"odd-name": True,\n +"reasoning": \{\n/);
+  });
+
+  test('for curl has a metadata value that is empty: a header that ends with its colon is not sent', () => {
+    expect(curlOf({ model: 'auto', messages: [] }, { empty: '', team: 'a' })).toContain(" -H 'x-gateway-empty;' \\\n  -H 'x-gateway-team: a' ");
   });
 });
 
