@@ -3,6 +3,7 @@ import { html } from './html.js';
 import { duration, unknown } from './format.js';
 import { hrefOf } from './location.js';
 import { rangeHolding } from './query.js';
+import { Text } from './text.js';
 
 /** @param {{ data: any }} props */
 export function RequestFacts({ data: { record } }) {
@@ -30,7 +31,7 @@ export function RequestFacts({ data: { record } }) {
 /** Values that a record holds under names of their own, with links to other requests that have them. */
 function Values({ values, prefix, record }) {
   const asking = askingOf(record);
-  return html`<table class="table"><tbody>${Object.entries(values).map(([name, value]) => html`<tr key=${name}><th scope="row">${name}</th><td class="wrap">${String(value)}</td><td class="num">${value !== '' && html`<a href=${asking('logs', prefix + name, String(value))}>Filter</a> · `}<a href=${asking('breakdown', 'by', prefix + name)}>Breakdown</a></td></tr>`)}</tbody></table>`;
+  return html`<table class="table"><tbody>${Object.entries(values).map(([name, value]) => html`<tr key=${name}><th scope="row">${name}</th><td class="wrap"><${Text} text=${String(value)} /></td><td class="num">${value !== '' && html`<a href=${asking('logs', prefix + name, String(value))}>Filter</a> · `}<a href=${asking('breakdown', 'by', prefix + name)}>Breakdown</a></td></tr>`)}</tbody></table>`;
 }
 
 /** The slowest first. */

@@ -23,7 +23,7 @@ let id = '';
 
 beforeAll(async () => {
   scene = await stage(longCatalogue());
-  const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, at) => [`x-gateway-${at === 0 ? longMeta : `key-${at}`}`, `a value of some length ${at}`]));
+  const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, at) => [`x-gateway-${at === 0 ? longMeta : `key-${at}`}`, at === 1 ? Buffer.from(rtl).toString('latin1') : `a value of some length ${at}`]));
   const headers = { authorization: `Bearer ${key.key}`, ...metadata };
   id = await scene.chat(rtl, { model: longModel, stream: true }, headers);
   await scene.chat('[[status:500]]', { model: longModel }, headers);
@@ -149,5 +149,11 @@ describe('a table wider than the page', () => {
 test('a message runs as its script does, and what would turn it is shown and does not', async () => {
   const page = await open('/dashboard/logs/ID', '.conversation', 1360);
   expect(await page.locator('.message-user .prose:dir(rtl)').textContent()).toBe(rtl.replace('\u202E', 'U+202E'));
+  await scene.leave(page);
+});
+
+test('what would turn a value of metadata is shown and does not', async () => {
+  const page = await open('/dashboard/logs/ID?tab=facts', '.facts', 1360);
+  expect(await page.locator('tr:has(th:text-is("key-1")) td.wrap').textContent()).toBe(rtl.replace('\u202E', 'U+202E'));
   await scene.leave(page);
 });
