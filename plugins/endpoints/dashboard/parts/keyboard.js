@@ -14,6 +14,9 @@ const menus = { t: 'time', e: 'export', v: 'views' };
 
 const isTyping = (target) => target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
+/** What is behind a dialog does not act, and is not left. */
+const isInDialog = () => document.querySelector('dialog[open]') !== null;
+
 /**
  * Adds the keys of one part of the page, by `event.key`.
  * @param {Record<string, (event: KeyboardEvent) => void>} keys
@@ -24,7 +27,7 @@ export function useKeys(keys) {
   newest.current = keys;
   useEffect(() => {
     const pressed = (event) => {
-      if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || document.querySelector('dialog[open]')) return;
+      if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || isInDialog()) return;
       if (awaitsPage || (isTyping(event.target) && event.key !== 'Escape')) return;
       const act = newest.current[event.key];
       if (act === undefined) return;
@@ -45,7 +48,7 @@ export function useShortcuts() {
   const [isHelpOpen, setHelpOpen] = useState(false);
   useEffect(() => {
     const pressed = (event) => {
-      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
+      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target) || isInDialog()) return;
       if (awaitsPage) {
         awaitsPage = false;
         const page = pages[/** @type {keyof typeof pages} */ (event.key)];
@@ -84,7 +87,7 @@ function search(event) {
 
 /** The id of a request, pasted anywhere, opens it. @param {ClipboardEvent} event */
 function pasted(event) {
-  const id = isTyping(event.target) ? null : idAlone(event.clipboardData?.getData('text') ?? '');
+  const id = isTyping(event.target) || isInDialog() ? null : idAlone(event.clipboardData?.getData('text') ?? '');
   if (id !== null) go(isWholeId(id) ? `/dashboard/logs/${id}` : `/dashboard/logs?id=${id}`);
 }
 

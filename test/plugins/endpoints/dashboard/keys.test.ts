@@ -72,6 +72,20 @@ test('makes a key, shows it once, limits, rotates, disables and deletes it, and 
   await scene.leave(page);
 });
 
+test('letters do not leave the page while a key is shown that is shown once', async () => {
+  const page = await scene.open('/dashboard/keys');
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('typed-team');
+  await page.getByRole('button', { name: 'Make the key' }).click();
+  await page.locator('.made-key').waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('o');
+  await page.keyboard.press('Escape');
+  await page.locator('.made-key').waitFor({ state: 'detached' });
+  expect(new URL(page.url()).pathname).toBe('/dashboard/keys');
+  await scene.leave(page);
+});
+
 test('shows a key of the YAML with its place, and says why a change was not made', async () => {
   const page = await scene.open('/dashboard/keys', { colorScheme: 'dark', width: 390 });
   const row = page.locator('table.keys').getByRole('row').filter({ hasText: 'yaml-team' }).first();
