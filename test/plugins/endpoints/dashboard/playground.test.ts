@@ -195,6 +195,18 @@ test('Compare runs a logged request on other models at once, as it was sent; its
   expect(sent.map(({ body: { model } }) => model)).toEqual(['mock', 'unpriced']);
 });
 
+test('an answer with a table does not go sideways on a phone', async () => {
+  const own = await scene.open('/dashboard/playground', { width: 360 });
+  await own.getByLabel('User', { exact: true }).fill(`[[say:|${'a wide head|'.repeat(4)}\n|${'-|'.repeat(4)}\n|${'a cell|'.repeat(4)}]]`);
+  await own.getByRole('button', { name: 'Send', exact: true }).click();
+  await own.getByRole('button', { name: 'Markdown' }).click();
+  await own.locator('.answer table').waitFor();
+  await own.locator('.took').waitFor();
+  await expect.poll(() => own.evaluate('document.documentElement.scrollWidth')).toBe(360);
+  await own.getByRole('button', { name: 'As text' }).click();
+  await own.close();
+});
+
 test('a request without its text says why it cannot be sent again', async () => {
   const id = await scene.chat('Secret', {}, { 'x-log-bodies': 'off' });
   await page.goto(`${scene.gateway.url}/dashboard/playground?replay=${id}`);
