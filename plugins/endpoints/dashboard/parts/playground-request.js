@@ -18,7 +18,7 @@ const lists = {
 };
 
 /** Whether the form can have this value in a field. @param {keyof Form} name @param {any} value */
-export const isOfField = (name, value) => (Array.isArray(emptyForm[name]) ? Array.isArray(value) && lists[name]?.(value) === true : typeof value === typeof emptyForm[name]);
+export const isOfField = (name, value) => (Array.isArray(emptyForm[name]) ? Array.isArray(value) && (lists[name]?.(value) ?? false) : typeof value === typeof emptyForm[name]);
 
 /** The value of a JSON field. @param {string} text @param {string} name @param {'list' | 'object'} kind @returns {{ value?: any, problem?: string }} */
 function jsonOf(text, name, kind) {
