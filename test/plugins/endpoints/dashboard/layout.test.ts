@@ -157,3 +157,14 @@ test('what would turn a value of metadata is shown and does not', async () => {
   expect(await page.locator('tr:has(th:text-is("key-1")) td.wrap').textContent()).toBe(rtl.replace('\u202E', 'U+202E'));
   await scene.leave(page);
 });
+
+test.each(['/dashboard/logs/TABLE', '/dashboard/conversations?of=TABLE'])('a wide table in a text, shown as Markdown, scrolls in its place at %s', async (path) => {
+  const table = `|${'a wide head|'.repeat(8)}\n|${'-|'.repeat(8)}\n|${'a cell|'.repeat(8)}`;
+  const asked = await scene.chat(table, {}, { authorization: `Bearer ${key.key}` });
+  const page = await open(path.replace('TABLE', asked), '.conversation', 360);
+  await page.getByRole('button', { name: 'Markdown' }).click();
+  await page.locator('.message-user table').waitFor();
+  expect(await overflow(page)).toBe(0);
+  await page.getByRole('button', { name: 'As text' }).click();
+  await scene.leave(page);
+});
