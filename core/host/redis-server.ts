@@ -2,7 +2,7 @@
 import type { Cluster, Redis } from 'ioredis';
 
 /** One word or two, for everybody who asks. */
-export type Reason = 'refused' | 'timeout' | 'auth_failed' | 'loading' | 'replica' | 'sentinel' | 'no_database';
+export type Reason = 'refused' | 'timeout' | 'auth_failed' | 'loading' | 'replica' | 'sentinel' | 'no_database' | 'certificate';
 
 /** Redis answers, and cannot be used. */
 export class Unfit extends Error {
@@ -66,5 +66,7 @@ export function reasonOf(error: Error): Reason {
   if (error instanceof Unfit) return error.reason;
   if (/^(?:NOAUTH|WRONGPASS|NOPERM)/.test(message)) return 'auth_failed';
   if (message.startsWith('LOADING')) return 'loading';
-  return message.includes('ETIMEDOUT') ? 'timeout' : 'refused';
+  // wire: Node checks it, and each of its messages about one has this word (https://nodejs.org/api/tls.html#x509-certificate-error-codes)
+  if (message.includes('certificate')) return 'certificate';
+  return /ETIMEDOUT|Socket timeout/.test(message) ? 'timeout' : 'refused';
 }

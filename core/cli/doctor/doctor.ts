@@ -111,6 +111,7 @@ async function ofRedis({ redis }: Config, logger: Logger): Promise<Finding> {
 /** What helps a Redis that answers and cannot be used. */
 const redisFixes: Readonly<Partial<Record<string, string>>> = {
   auth_failed: 'set the right user and password in redis.url',
+  certificate: 'name the file with the certificate of its authority in NODE_EXTRA_CA_CERTS, and in redis.url the host that its own certificate is for',
   loading: 'wait until it has read its data',
   no_database: 'end redis.url with the number of a database that it has and its user may select',
   replica: 'set redis.url to the address of the primary, or to one that follows it',

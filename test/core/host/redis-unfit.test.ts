@@ -1,12 +1,15 @@
 /** What answers at the address of the Redis and is none that gateways can share. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createServer } from 'node:tls';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { RedisClient } from '../../../core/host/redis.ts';
 import { createLogger } from '../../../core/logger.ts';
 import { Secret } from '../../../core/secret.ts';
+import { certificate, trustedCertificate } from '../../_kit/certificate.ts';
 import { proxyTo } from '../../_kit/proxy.ts';
 import { startRedis } from '../../_kit/servers.ts';
 import type { RedisServer } from '../../_kit/servers.ts';
@@ -104,4 +107,13 @@ test('a user who may run only what the docs name is let in while Redis has its d
   await vi.waitFor(() => client.set('model-gateway:one', 'text', 60), { timeout: 10_000 });
   expect(messages()).toEqual([isAway, isBack]);
   expect(printed).not.toHaveBeenCalled();
+});
+
+test.each([['that nobody signed', () => certificate('IP:127.0.0.1')], ['for another name', () => trustedCertificate('DNS:other.example')]])('of a Redis with a certificate %s the reason is the certificate', async (_, made) => {
+  const server = createServer(made());
+  server.on('tlsClientError', () => {});
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { client } = await opened(`rediss://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  expect([client.isAway, await client.health()]).toEqual([true, { connected: false, error: 'certificate' }]);
 });
