@@ -51,8 +51,7 @@ export const clusterOf = ({ options }: Redis, make: typeof Cluster): Cluster =>
     retryDelayOnClusterDown: 0,
     // names are looked up at each connection, and TLS checks them
     dnsLookup: (name, found) => found(null, name),
-    // a node that hangs is connected to again, there or where its replica has taken over
-    redisOptions: { ...options, lazyConnect: true, socketTimeout: options.connectTimeout },
+    redisOptions: { ...options, lazyConnect: true },
   });
 
 /**

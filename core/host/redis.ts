@@ -77,6 +77,8 @@ export class RedisClient implements SharedRedis {
       connectTimeout: limitMs.open,
       // each connection is looked at here: that of ioredis asks for INFO, which a user of Redis may not need to have
       enableReadyCheck: false,
+      // what hangs is connected to again, there or where another one has taken over; nobody else ends a connection on which not even the first answer has come
+      socketTimeout: limitMs.open,
       retryStrategy: (times) => Math.min(times * 100, 2000),
       // wire: after a failover the former primary takes no writes (https://redis.io/docs/latest/operate/oss_and_stack/management/sentinel/)
       reconnectOnError: (error) => isRefused(error, 'READONLY'),
@@ -156,7 +158,9 @@ export class RedisClient implements SharedRedis {
       const refusal = this.#refusal;
       return refusal !== null && performance.now() < refusal.until ? { connected: false, error: reasonOf(refusal.error) } : { connected: true };
     } catch (error) {
-      return { connected: false, error: error === late ? 'timeout' : reasonOf(error as Error) };
+      if (error === late) return { connected: false, error: 'timeout' };
+      // a command says of a connection that ended only that it did
+      return { connected: false, error: isRefused(error) ? reasonOf(error as Error) : this.#reason };
     }
   }
 

@@ -6,6 +6,8 @@ export interface Proxy {
   readonly url: string;
   /** How many pieces came from the client. */
   requests: number;
+  /** How many connections were taken. */
+  connections: number;
   /** Nothing is passed on. */
   isMute: boolean;
   /** On each connection, no answer is passed on from the first piece of the client that has this text; null: all are. */
@@ -32,6 +34,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
       near.destroy();
       return;
     }
+    proxy.connections++;
     const far = connect(proxy.port, target.hostname);
     for (const socket of [near, far]) {
       sockets.add(socket);
@@ -64,6 +67,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
   const proxy: Proxy = {
     url: `${target.protocol}//127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests: 0,
+    connections: 0,
     isMute: false,
     losesAnswersAfter: null,
     translate: (piece) => piece,

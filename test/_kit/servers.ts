@@ -45,18 +45,18 @@ export interface RedisServer {
 export interface RedisSettings {
   /** More words of its command line. */
   readonly words?: readonly string[];
-  /** It is a Sentinel, of a primary that is not there. */
-  readonly isSentinel?: boolean;
+  /** It is a Sentinel, of the primary at this port of the machine. */
+  readonly sentinelOf?: number;
 }
 
 /** @param at the port; any free one where absent */
-export async function startRedis(at?: number, { words = [], isSentinel = false }: RedisSettings = {}): Promise<RedisServer> {
+export async function startRedis(at?: number, { words = [], sentinelOf }: RedisSettings = {}): Promise<RedisServer> {
   const program = ensureProgram(['/usr/bin/redis-server'], 'redis-server');
   const port = at ?? (await freePort());
   const folder = mkdtempSync(join(tmpdir(), 'gateway-redis-'));
   const file = join(folder, 'sentinel.conf');
-  if (isSentinel) writeFileSync(file, 'sentinel monitor main 127.0.0.1 1 1\n');
-  const kind = isSentinel ? [file, '--sentinel'] : ['--save', '', '--appendonly', 'no'];
+  if (sentinelOf !== undefined) writeFileSync(file, `sentinel monitor main 127.0.0.1 ${sentinelOf} 1\nsentinel down-after-milliseconds main 1000\n`);
+  const kind = sentinelOf !== undefined ? [file, '--sentinel'] : ['--save', '', '--appendonly', 'no'];
   const child = spawn(program, [...kind, '--port', String(port), '--bind', '127.0.0.1', '--dir', folder, ...words], { stdio: 'ignore' });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const stop = async (): Promise<void> => {

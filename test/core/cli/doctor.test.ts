@@ -165,7 +165,7 @@ describe.concurrent('gateway doctor', () => {
 
   it('says of a Redis that answers why it cannot be used', async ({ expect }) => {
     const redis = await startRedis();
-    const sentinel = await startRedis(undefined, { isSentinel: true });
+    const sentinel = await startRedis(undefined, { sentinelOf: 1 });
     opened.push(() => void redis.stop(), () => void sentinel.stop());
     const said = async (url: string) => (await examined({ redis: { url } })).lines.filter((line) => / redis /.test(line));
     expect(await said(redis.url)).toEqual(['✓ redis answers']);

@@ -71,8 +71,33 @@ test('a primary that becomes a replica is given up for the one that the address 
   expect(await client.health()).toEqual({ connected: true });
 });
 
+test('a primary that hangs is given up for the one to which a Sentinel moves its address, also where it was connected to again meanwhile', async () => {
+  const one = await started();
+  const two = await started('--replicaof', '127.0.0.1', portOf(one), '--repl-diskless-sync-delay', '0');
+  await expect.poll(() => adminOf(two.url).info('replication'), { timeout: 10_000 }).toContain('master_link_status:up');
+  const sentinel = await startRedis(undefined, { sentinelOf: Number(portOf(one)) });
+  onTestFinished(() => sentinel.stop());
+  const asked = adminOf(sentinel.url);
+  const primary = async (): Promise<string | undefined> => ((await asked.call('SENTINEL', 'get-master-addr-by-name', 'main')) as string[])[1];
+  await expect.poll(() => asked.call('SENTINEL', 'replicas', 'main'), { timeout: 20_000 }).toHaveLength(1);
+  const proxy = await proxyTo(one.url);
+  onTestFinished(() => proxy.close());
+  const { client, messages } = await opened(proxy.url);
+  await vi.waitFor(() => client.set('one', 'text', 60), { timeout: 10_000 });
+
+  one.freeze();
+  onTestFinished(() => one.thaw());
+  const connections = proxy.connections;
+  await expect.poll(() => (void client.get('one').catch(() => {}), proxy.connections), { timeout: 20_000 }).toBeGreaterThan(connections + 1);
+  await expect.poll(primary, { timeout: 20_000 }).toBe(portOf(two));
+  proxy.port = Number(portOf(two));
+  await vi.waitFor(() => client.set('one', 'by the second', 60), { timeout: 20_000 });
+  expect(await adminOf(two.url).get('one')).toBe('by the second');
+  expect(messages()).toEqual(['Redis does not answer; until it does, nothing is shared with other gateways', isBack]);
+}, 60_000);
+
 test('a Sentinel is said to be one', async () => {
-  const sentinel = await startRedis(undefined, { isSentinel: true });
+  const sentinel = await startRedis(undefined, { sentinelOf: 1 });
   onTestFinished(() => sentinel.stop());
   const { client, logged } = await opened(sentinel.url);
   expect([client.isAway, await client.health()]).toEqual([true, { connected: false, error: 'sentinel' }]);
