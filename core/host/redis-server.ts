@@ -18,9 +18,8 @@ export class Unfit extends Error {
 export async function look(client: Redis): Promise<boolean> {
   const { db = 0 } = client.options;
   // asked at once, so that all of it takes the time of one answer
-  const [hello, selected, pong] = await Promise.allSettled([client.hello(), db === 0 ? null : client.select(db), client.ping()]);
-  // a user who may not run PING has been answered too
-  if (pong.status === 'rejected' && !isRefused(pong.reason, 'NOPERM')) throw pong.reason;
+  const [hello, selected, pong] = await Promise.allSettled([client.hello(), db === 0 ? null : client.select(db), ping(client)]);
+  if (pong.status === 'rejected') throw pong.reason;
   // wire: names and values in turn; a Redis before 6, and some proxies, know no HELLO (https://redis.io/docs/latest/commands/hello/)
   const facts: readonly unknown[] = hello.status === 'fulfilled' ? hello.value : [];
   const valueOf = (name: string): unknown => facts[facts.indexOf(name) + 1];
@@ -34,10 +33,29 @@ export async function look(client: Redis): Promise<boolean> {
 
 /** Throws where the node of a cluster that has this key does not answer for it. */
 export async function lookThrough(cluster: Cluster, key: string): Promise<false> {
-  await cluster.exists(key).catch((error: unknown) => {
+  await answered(cluster.exists(key));
+  return false;
+}
+
+/** Throws where Redis does not answer. Of a cluster each primary must: to ask one of them would say now this and now that while another one is dead. */
+export async function ping(client: Cluster | Redis): Promise<void> {
+  await (client.isCluster ? Promise.all(primariesOf(client as Cluster).map(ping)) : answered((client as Redis).ping()));
+}
+
+/** wire: ioredis forgets a node whose connection has ended, until the cluster has said again what it is made of. */
+function primariesOf(cluster: Cluster): Redis[] {
+  const nodes = new Map(cluster.nodes('master').map((node) => [`${node.options.host}:${node.options.port}`, node]));
+  const primaries = Array.from(new Set(cluster.slots.map(([primary]) => primary)), (place = '') => nodes.get(place));
+  if (primaries.every((node) => node !== undefined)) return primaries;
+  cluster.refreshSlotsCache();
+  throw new Error('the connection to a primary of the cluster has ended');
+}
+
+/** A user who may not run the command has been answered too. */
+async function answered(asked: Promise<unknown>): Promise<void> {
+  await asked.catch((error: unknown) => {
     if (!isRefused(error, 'NOPERM')) throw error;
   });
-  return false;
 }
 
 /** A client of the whole cluster of which this is one node. Each command goes to the node that has its key; all keys of a script must be on one. */

@@ -9,7 +9,7 @@ import { timeLimit } from '../cancellation.ts';
 import type { Logger } from '../logger.ts';
 import type { HealthCheck } from '../pipeline/hooks.ts';
 import type { Secret } from '../secret.ts';
-import { clusterOf, isRefused, look, lookThrough, reasonOf, Unfit } from './redis-server.ts';
+import { clusterOf, isRefused, look, lookThrough, ping, reasonOf, Unfit } from './redis-server.ts';
 import type { Reason } from './redis-server.ts';
 
 /** What a plugin may do with Redis. Each call rejects within its time limit, and at once while Redis is away. */
@@ -154,7 +154,7 @@ export class RedisClient implements SharedRedis {
     if (client === null) return { connected: false, error: 'refused' };
     if (!this.#isFit || client.status !== 'ready') return { connected: false, error: this.#reason };
     try {
-      await orLate(client.ping(), limitMs.ping);
+      await orLate(ping(client), limitMs.ping);
       const refusal = this.#refusal;
       return refusal !== null && performance.now() < refusal.until ? { connected: false, error: reasonOf(refusal.error) } : { connected: true };
     } catch (error) {

@@ -142,3 +142,10 @@ test.each([['that nobody signed', () => certificate('IP:127.0.0.1')], ['for anot
   const { client } = await opened(`rediss://127.0.0.1:${(server.address() as AddressInfo).port}`);
   expect([client.isAway, await client.health()]).toEqual([true, { connected: false, error: 'certificate' }]);
 });
+
+test('a user who may not run PING has a Redis that is well', async () => {
+  const { url } = await started();
+  await adminOf(url).acl('SETUSER', 'gateway', 'on', '>right', '~*', '+@all', '-ping');
+  const { client, messages } = await opened(`redis://gateway:right@${new URL(url).host}`);
+  expect([client.isAway, await client.health(), messages()]).toEqual([false, { connected: true }, []]);
+});
