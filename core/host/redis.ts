@@ -47,6 +47,8 @@ export class RedisClient implements SharedRedis {
   /** The last command that Redis refused, and until when it is of interest (`performance.now()`). */
   #refusal: { readonly error: Error; readonly until: number } | null = null;
   readonly #refusedForMs: number;
+  /** What a node of a cluster failed with last: a command that was meant for it says only that there is no connection. */
+  #nodeError: Error | null = null;
   #isClosed = false;
   /** What `GET /` says while there is no connection: why the last try to make one failed, or `timeout` where nothing has come back yet. */
   #reason: Reason = 'timeout';
@@ -75,10 +77,10 @@ export class RedisClient implements SharedRedis {
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
       connectTimeout: limitMs.open,
-      // each connection is looked at here: that of ioredis asks for INFO, which a user of Redis may not need to have
-      enableReadyCheck: false,
       // what hangs is connected to again, there or where another one has taken over; nobody else ends a connection on which not even the first answer has come
       socketTimeout: limitMs.open,
+      // each connection is looked at here: that of ioredis asks for INFO, which a user of Redis may not need to have
+      enableReadyCheck: false,
       retryStrategy: (times) => Math.min(times * 100, 2000),
       // wire: after a failover the former primary takes no writes (https://redis.io/docs/latest/operate/oss_and_stack/management/sentinel/)
       reconnectOnError: (error) => isRefused(error, 'READONLY'),
@@ -111,6 +113,9 @@ export class RedisClient implements SharedRedis {
       this.#reason = reasonOf(cause);
       this.#failed(cause);
       settled();
+    });
+    client.on('node error', (error: Error) => {
+      this.#nodeError = error;
     });
     client.on('close', () => {
       if (this.#client !== client) return;
@@ -185,8 +190,8 @@ export class RedisClient implements SharedRedis {
       this.#answered();
       return value;
     } catch (error) {
-      // a connection to what has become a replica is given up
-      if (isRefused(error) && !isRefused(error, 'READONLY')) this.#refused(error as Error);
+      // a connection to what has become a replica is given up, and a cluster without one of its primaries is back once another one is chosen
+      if (isRefused(error) && !isRefused(error, 'READONLY') && !isRefused(error, 'CLUSTERDOWN The cluster is down')) this.#refused(error as Error);
       else this.#failed(error as Error);
       throw error;
     }
@@ -247,8 +252,9 @@ export class RedisClient implements SharedRedis {
       return 'fit';
     } catch (error) {
       this.#isFit = false;
-      this.#reason = error === late ? 'timeout' : reasonOf(error as Error);
-      this.#failed(error as Error);
+      const cause = isUnconnected(error) ? (this.#nodeError ?? error) : error;
+      this.#reason = cause === late ? 'timeout' : reasonOf(cause as Error);
+      this.#failed(cause as Error);
       this.#probeLater();
       return 'unfit';
     }
@@ -259,6 +265,9 @@ type Client = Cluster | Redis;
 
 /** What ioredis reports: `command` of a connection that is being made, `lastNodeError` where no node of a cluster says what the cluster is made of. */
 type ClientError = Error & { readonly command?: { readonly name: string }; readonly lastNodeError?: Error };
+
+/** wire: what ioredis says of each command whose connection could not be made. */
+const isUnconnected = (error: unknown): boolean => (error as Error).message === 'Connection is closed.';
 
 const isCluster = (client: Client): client is Cluster => client.isCluster;
 

@@ -23,7 +23,8 @@ async function opened(url: string) {
   const client = new RedisClient(new Secret(url), createLogger((line) => void lines.push(line)));
   onTestFinished(() => client[Symbol.dispose]());
   await client.open();
-  return { client, messages: () => lines.map((line) => (JSON.parse(line) as { msg: string }).msg) };
+  const logged = (): { msg: string; error: string }[] => lines.map((line) => JSON.parse(line));
+  return { client, messages: () => logged().map(({ msg }) => msg), errors: () => logged().map(({ error }) => error) };
 }
 
 function adminOf({ url }: RedisServer): Redis {
@@ -55,6 +56,33 @@ test('the database of the address that a cluster does not have is not replaced b
   const { client } = await opened(`${node(0).url}/3`);
   expect([client.isAway, await client.health()]).toEqual([true, { connected: false, error: 'no_database' }]);
 });
+
+test('while one primary hangs, no look finds the cluster well, and once it is back each does', async () => {
+  const admins = cluster.nodes.map(adminOf);
+  for (const admin of admins) await admin.config('SET', 'cluster-replica-no-failover', 'yes');
+  const { client } = await opened(node(0).url);
+  await expect.poll(() => client.health(), { timeout: 20_000 }).toEqual({ connected: true });
+  node(2).freeze();
+  const seen = new Set<boolean>();
+  for (let look = 0; look < 20; look++) seen.add((await client.health()).connected);
+  const refused = adminOf(node(0));
+  await expect.poll(() => refused.set('one', 'text').catch(String), { timeout: 20_000 }).toContain('CLUSTERDOWN');
+  for (let key = 0; key < 5; key++) await client.set(`model-gateway:cache:1:${key}`, 'text', 60).catch(() => {});
+  node(2).thaw();
+  expect([...seen]).toEqual([false]);
+  await expect.poll(() => client.health(), { timeout: 20_000 }).toEqual({ connected: true });
+  for (const admin of admins) await admin.config('SET', 'cluster-replica-no-failover', 'no');
+}, 60_000);
+
+test('a node that cannot be reached where the cluster says it is is told of with what went wrong there', async () => {
+  const admins = cluster.nodes.map(adminOf);
+  for (const admin of admins) await admin.config('SET', 'cluster-announce-port', '1');
+  await expect.poll(async () => String(await admins[0]?.call('CLUSTER', 'SLOTS')), { timeout: 20_000 }).not.toMatch(/127\.0\.0\.1,(?!1,)/);
+  const { client, errors } = await opened(node(0).url);
+  expect([client.isAway, await client.health(), errors()]).toEqual([true, { connected: false, error: 'refused' }, [expect.stringContaining('ECONNREFUSED')]]);
+  for (const admin of admins) await admin.config('SET', 'cluster-announce-port', '0');
+  await expect.poll(() => client.isAway, { timeout: 20_000 }).toBe(false);
+}, 60_000);
 
 test('a primary that hangs fails no request and is followed by its replica, by which everything counts on', async () => {
   const names = ['model-gateway:{limits}:alive'] as const;
