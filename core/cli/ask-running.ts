@@ -29,29 +29,31 @@ export function createAskRunning(running: Running, say: Output['say']): CommandR
   const { adminKey, dataDir } = running.config.server;
   let sayOnce = say;
   return async (path, init = {}) => {
-    const url = runningOf(running, sayOnce)?.url ?? null;
+    const found = runningOf(running, sayOnce);
     sayOnce = () => {};
-    if (url === null) throw new Exit(5, `No gateway serves with ${running.file} and the data directory ${dataDir} on this machine.`);
-    return await askGateway({ url, adminKey }, path, init);
+    if (found === null) throw new Exit(5, `No gateway serves with ${running.file} and the data directory ${dataDir} on this machine.`);
+    return await askGateway({ ...found, adminKey }, path, init);
   };
 }
 
 /** Where a gateway is asked, and with which admin key. */
 export interface Askable {
   readonly url: string;
+  /** Of its process: one that hangs can only be killed. */
+  readonly pid: number;
   readonly adminKey: Secret | null;
   /** How long an answer may take to begin; half a minute where absent. */
   readonly patienceMs?: number;
 }
 
 /** Throws an Exit: 5 where it does not answer, as one that hangs does not, and another code where it refuses. */
-export async function askGateway({ url, adminKey, patienceMs = 30_000 }: Askable, path: string, init: RequestInit): Promise<Response> {
+export async function askGateway({ url, pid, adminKey, patienceMs = 30_000 }: Askable, path: string, init: RequestInit): Promise<Response> {
   const headers = { ...(init.headers as Record<string, string> | undefined), ...(adminKey !== null && { authorization: `Bearer ${adminKey.reveal()}` }) };
   const waiting = new AbortController();
   const late = setTimeout(() => waiting.abort(new Error(`it has said nothing for ${patienceMs / 1000} s`)), patienceMs);
   const signal = init.signal ? AbortSignal.any([init.signal, waiting.signal]) : waiting.signal;
   const response = await fetchRunning(url + path, { ...init, headers, signal }).catch((cause: unknown) => {
-    throw new Exit(5, `The gateway at ${url} does not answer: ${cause instanceof Error ? ((cause.cause as Error | undefined)?.message ?? cause.message) : String(cause)}`, { cause });
+    throw new Exit(5, `The gateway at ${url} (process ${pid}) does not answer: ${cause instanceof Error ? ((cause.cause as Error | undefined)?.message ?? cause.message) : String(cause)}`, { cause });
   }).finally(() => clearTimeout(late));
   if (response.ok) return response;
   const said = ((await response.json().catch(() => null)) as { error?: { message?: string; code?: string } } | null)?.error;

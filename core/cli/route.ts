@@ -22,9 +22,9 @@ export interface RouteParts extends Running, Output {
 export async function printRoute(parts: RouteParts): Promise<void> {
   const { flags, print, say } = parts;
   const body = bodyOf(parts);
-  const url = runningOf(parts, say)?.url ?? null;
-  if (url === null) say('No gateway serves with this config, so nothing is known of how its targets do.\n');
-  const explanation = await (url === null ? askOwn(parts, body) : ask({ url, adminKey: parts.config.server.adminKey }, body, flags));
+  const found = runningOf(parts, say);
+  if (found === null) say('No gateway serves with this config, so nothing is known of how its targets do.\n');
+  const explanation = await (found === null ? askOwn(parts, body) : ask({ ...found, adminKey: parts.config.server.adminKey }, body, flags));
   print(flags.has('json') ? `${JSON.stringify(explanation, null, 2)}\n` : textOf(explanation));
 }
 
@@ -56,7 +56,7 @@ async function askOwn({ config, plugins, start, flags }: RouteParts, body: strin
   const gateway = await start({ config: own, plugins: plugins.filter(({ plugin: { name, keepsLog } }) => keepsLog !== true && !name.startsWith('log/')) });
   try {
     const { url, drain } = await listen({ host: '127.0.0.1', port: 0, limits: config.server.limits, service: () => gateway });
-    const explanation = await ask({ url, adminKey }, body, flags);
+    const explanation = await ask({ url, pid: process.pid, adminKey }, body, flags);
     await drain(0, []);
     return explanation;
   } finally {

@@ -19,7 +19,7 @@ async function serve(scheme: 'http' | 'https', listener: RequestListener): Promi
 
 test.each(['http', 'https'] as const)('a gateway that hangs is not waited for without end: %s', async (scheme) => {
   const url = await serve(scheme, () => {});
-  await expect(askGateway({ url, adminKey: null, patienceMs: 50 }, '/api/targets', {})).rejects.toMatchObject({ code: 5, message: `The gateway at ${url} does not answer: it has said nothing for 0.05 s` });
+  await expect(askGateway({ url, pid: 4711, adminKey: null, patienceMs: 50 }, '/api/targets', {})).rejects.toMatchObject({ code: 5, message: `The gateway at ${url} (process 4711) does not answer: it has said nothing for 0.05 s` });
 });
 
 test.each(['http', 'https'] as const)('an answer that has begun may take its time: %s', { retry: 2 }, async (scheme) => {
@@ -28,6 +28,6 @@ test.each(['http', 'https'] as const)('an answer that has begun may take its tim
     answer.write('one ');
     setTimeout(() => answer.end('two'), 2500);
   });
-  const answer = await askGateway({ url, adminKey: null, patienceMs: 2000 }, '/api/targets', {});
+  const answer = await askGateway({ url, pid: 4711, adminKey: null, patienceMs: 2000 }, '/api/targets', {});
   expect(await answer.text()).toBe('one two');
 });

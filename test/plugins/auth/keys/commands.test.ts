@@ -40,7 +40,7 @@ async function command(line: string, url = gateway.url): Promise<{ out: string; 
     ...given, json: given.flags.has('json'), config: gateway.gateway.config, options: undefined as never,
     print: (text) => void (out += text), say: (text) => void (said += text),
     openLog: () => Promise.reject(new Error('a gateway runs')),
-    askRunning: async (path, init = {}) => await askGateway({ url, adminKey: new Secret(admin) }, path, init),
+    askRunning: async (path, init = {}) => await askGateway({ url, pid: process.pid, adminKey: new Secret(admin) }, path, init),
   });
   return { out, said };
 }
