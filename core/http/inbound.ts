@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import type { H3Event } from 'h3';
 import { plainAddress } from '../wire/address.ts';
+import { requireJson } from '../wire/checks.ts';
 import { parseJson } from '../wire/json.ts';
 import { readBody } from './body.ts';
 import type { Server } from '../config.ts';
@@ -109,10 +110,7 @@ export const readBytes = (body: Readable, { headers, config }: Exchange, most = 
 
 /** The body of a completion request as JSON. Throws 415 where the headers announce something else, and 503 where there is no room for it. */
 export async function readJson(body: Readable, exchange: Exchange, inFlight: InFlight): Promise<unknown> {
-  const type = exchange.headers['content-type'];
-  if (type === undefined || !/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) {
-    throw new GatewayError('unsupported_media_type', 'The content type must be application/json.');
-  }
+  requireJson(exchange.headers);
   const encoding = exchange.headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new GatewayError('unsupported_media_type', 'A compressed request body is not accepted; send it as it is.');
   const { limits } = exchange.config.server;

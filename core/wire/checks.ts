@@ -17,7 +17,7 @@ export function bodyFields(body: unknown): Fields {
 
 /** Throws where the headers of a request do not say that its body is JSON. */
 export function requireJson({ 'content-type': type = '' }: Readonly<Record<string, string | undefined>>): void {
-  if (!/^application\/json\s*(?:;|$)/i.test(type)) throw new GatewayError('unsupported_media_type', 'The content type must be application/json.');
+  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) throw new GatewayError('unsupported_media_type', 'The content type must be application/json.');
 }
 
 /** Checks a value that may be absent. */

@@ -186,6 +186,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     const own = { authorization: `Bearer ${yamlKey}` };
     expect([(await api(gateway, 'POST', '', { name: 'x' }, own)).status, (await api(gateway, 'GET', '', undefined, own)).status, (await gateway.get('/api/keys')).status]).toEqual([401, 401, 401]);
     expect((await api(gateway, 'POST', '', { name: 'x' }, { 'content-type': 'text/plain' })).body.error.code).toBe('unsupported_media_type');
+    expect((await api(gateway, 'POST', '', { name: '' }, { 'content-type': 'application/vnd.api+json' })).body.error.param).toBe('name');
   });
 
   test('are on an audit list, with what, when, by what means and from where', async () => {
