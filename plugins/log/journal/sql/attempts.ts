@@ -6,7 +6,7 @@ import type { AttemptDimension } from '../../../../core/log/attempts.ts';
 import { isFault, isRescued, onlyTargetOf, targetOf } from '../../../../core/log/attempts.ts';
 import type { FieldKind } from '../../../../core/log/fields.ts';
 import type { LoggedRequest } from '../../../../core/log/store.ts';
-import { count, text } from './clean.ts';
+import { count, longestText, text } from './clean.ts';
 
 /** Columns of `gateway_requests` by which requests are found, and which no record is read from. */
 export const askedColumns = [
@@ -51,19 +51,17 @@ export const attemptSql: Readonly<Record<AttemptDimension, readonly [attempt: st
   'attempt.target': ['a.target', 'r.target'],
 };
 
-const longest = 256;
-
 type Told = Pick<LoggedRequest, 'id' | 'outcome'> & { readonly target?: string | undefined };
 type More = Pick<LoggedRequest, 'attempts' | 'error'>;
 
 /** @param more JSON of the fields without a column. cost: it is parsed only where the request does not stand for its attempt */
 export function attemptsOf({ id, outcome, target }: Told, more: string): { readonly asked: Asked; readonly attempts: readonly AttemptRow[] } {
-  if (typeof target === 'string') return { asked: { attempts: 1, target: text(target, longest), rescued: false, error_code: null }, attempts: [] };
+  if (typeof target === 'string') return { asked: { attempts: 1, target: text(target, longestText), rescued: false, error_code: null }, attempts: [] };
   const { attempts: told, error } = JSON.parse(more) as Partial<More>;
   const attempts = Array.isArray(told) ? told as LoggedRequest['attempts'] : [];
   const only = onlyTargetOf({ outcome, attempts });
   const rescued = isRescued({ outcome, attempts });
-  const asked = { attempts: attempts.length, target: only === undefined ? null : text(only, longest), rescued, error_code: text(error?.code, longest) };
+  const asked = { attempts: attempts.length, target: only === undefined ? null : text(only, longestText), rescued, error_code: text(error?.code, longestText) };
   return { asked, attempts: only === undefined ? attempts.map((attempt, at) => rowOf(attempt, { id, number: at + 1, rescued })) : [] };
 }
 
@@ -72,10 +70,10 @@ function rowOf(attempt: LoggedRequest['attempts'][number], { id, number, rescued
   return {
     id,
     number,
-    provider: text(attempt.provider, longest),
-    model: text(attempt.model, longest),
-    target: text(targetOf(attempt), longest),
-    code: text(attempt.outcome, longest),
+    provider: text(attempt.provider, longestText),
+    model: text(attempt.model, longestText),
+    target: text(targetOf(attempt), longestText),
+    code: text(attempt.outcome, longestText),
     failed,
     rescued: rescued && failed,
     duration_ms: count(attempt.durationMs),

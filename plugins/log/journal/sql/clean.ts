@@ -34,6 +34,9 @@ export function count(value: unknown): number | null {
 
 export const real = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) ? value : null);
 
+/** The limit of a text by which records are found, in a column and in the index of tags. */
+export const longestText = 256;
+
 /** Text of at most so many characters; null for a value that is no text. */
 export function text(value: unknown, most: number): string | null {
   if (typeof value !== 'string') return null;

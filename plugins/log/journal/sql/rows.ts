@@ -13,7 +13,7 @@ import type { Fields } from '../../../../core/wire/fields.ts';
 import { reasoningOf } from '../../../../core/pipeline/reply.ts';
 import { requestBody, responseBody } from './bodies.ts';
 import type { StoredChoice } from './bodies.ts';
-import { cleanJson, count, parseClean, real, text } from './clean.ts';
+import { cleanJson, count, longestText, parseClean, real, text } from './clean.ts';
 import { attemptsOf, askedColumns } from './attempts.ts';
 import type { AttemptRow } from './attempts.ts';
 import { storedSent, upstreamOf } from './upstream.ts';
@@ -67,8 +67,6 @@ export interface Row {
   readonly entry: Entry;
 }
 
-const longestText = 256;
-const longestTag = 256;
 const longestField = 1024;
 const largestCost = 9_000_000_000_000_000_000n;
 
@@ -177,7 +175,7 @@ function pluginFieldsOf(fields: unknown): Record<string, string | number | boole
 }
 
 /** The index holds no long text: a value is found by its first characters. */
-export const tagText = (text: string): string => (text.length <= longestTag ? text : text.slice(0, longestTag).toWellFormed());
+export const tagText = (text: string): string => (text.length <= longestText ? text : text.slice(0, longestText).toWellFormed());
 
 /** The name of a tag. No header has this character in its name, so a plugin's field is never taken for metadata. */
 export const tagName = ({ part, key }: Keyed): string => tagText(part === 'metadata' ? key : `\u0001${key}`);

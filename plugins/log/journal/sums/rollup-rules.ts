@@ -2,14 +2,12 @@
 import { filteredField } from '../../../../core/log/fields.ts';
 import { isLike } from '../../../../core/log/match.ts';
 import type { Condition } from '../../../../core/log/store.ts';
+import { longestText } from '../sql/clean.ts';
 
 export interface Rule {
   readonly dimension: string;
   keeps(this: void, value: string | null): boolean;
 }
-
-/** The index cuts texts at this length, so for a longer text the records must be asked. */
-const longestValue = 256;
 
 /** null: kept sums cannot answer the condition. */
 export function ruleOf({ field, operator, values }: Condition): Rule | null {
@@ -22,7 +20,8 @@ function valueRule(field: string, values: readonly string[]): Rule | null {
   // sums by what attempts have count attempts
   if (filteredField(field)?.filter.kind === 'any') return null;
   if (filteredField(field)?.filter.kind === 'glob') return globRule(field, values);
-  const isText = filteredField(field)?.filter.kind === 'flag' ? values.every((value) => value === 'true' || value === 'false') : values.every(({ length }) => length < longestValue);
+  // the index cuts longer texts, so the records must be asked
+  const isText = filteredField(field)?.filter.kind === 'flag' ? values.every((value) => value === 'true' || value === 'false') : values.every(({ length }) => length < longestText);
   return isText ? { dimension: field, keeps: (value) => (value === null ? values.includes('') : value !== '' && values.includes(value)) } : null;
 }
 
