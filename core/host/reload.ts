@@ -45,65 +45,101 @@ export interface Watch<Gateway extends Replaced = RunningGateway> {
   readonly retiring: ReadonlySet<Gateway>;
 }
 
-/** cost: reading the files every second finds changes on bind mounts and swapped symlinks too, for which file events do not come. */
-export function watchConfig<Gateway extends Replaced = RunningGateway>({ logger, files: first, bound, rebuild, swap, everyMs = 1000, readAt = Infinity }: Watching<Gateway>): Watch<Gateway> {
-  const retiring = new Set<Gateway>();
-  let files = first;
-  let known: string | null = null;
-  let candidate: string | null = null;
-  let busy: Promise<void> = Promise.resolve();
-  let isStopped = false;
-  let isRefused = false;
+/** No file has this fingerprint: where it is the known one, the files are read as a config once two looks see the same. */
+const unread = '';
 
-  const look = async (): Promise<void> => {
-    const seen = await fingerprint(files);
-    known ??= (await changedSince(files, readAt)) ? '' : seen;
+/** cost: reading the files every second finds changes on bind mounts and swapped symlinks too, for which file events do not come. */
+class ConfigWatch<Gateway extends Replaced> implements Watch<Gateway> {
+  readonly retiring = new Set<Gateway>();
+  readonly #parts: Watching<Gateway>;
+  readonly #timer: NodeJS.Timeout;
+  #files: readonly string[];
+  /** Fingerprint of the files that were last read as a config, used or refused; null: before the first look. */
+  #known: string | null = null;
+  /** Fingerprint at the last look. */
+  #seen: string | null = null;
+  /** The last config was refused. */
+  #isRefused = false;
+  #isStopped = false;
+  /** One look after the other. */
+  #looks: Promise<void> = Promise.resolve();
+  /** How many of them are not over. */
+  #pending = 0;
+
+  constructor(parts: Watching<Gateway>) {
+    this.#parts = parts;
+    this.#files = parts.files;
+    void this.look();
+    // safety: looks that wait for a long build would follow it without a pause, and see a file that is half written twice the same
+    this.#timer = setInterval(() => void (this.#pending === 0 && this.look()), parts.everyMs ?? 1000);
+  }
+
+  look(): Promise<void> {
+    this.#pending++;
+    this.#looks = this.#looks.then(() => this.#look()).catch((error: unknown) => this.#parts.logger.error('the config could not be reloaded', { error })).finally(() => void this.#pending--);
+    return this.#looks;
+  }
+
+  async readNow(): Promise<void> {
+    await this.#looks;
+    if (this.#isRefused) this.#known = unread;
+    await this.look();
+    await this.look();
+  }
+
+  again(): void {
+    this.#looks = this.#looks.then(() => void (this.#known = unread));
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    const seen = await fingerprint(this.#files);
+    this.#known ??= (await changedSince(this.#files, this.#parts.readAt ?? Infinity)) ? unread : seen;
     // safety: an editor may have written half of a file, and half of a YAML file can be valid
-    const isStable = seen === candidate;
-    candidate = seen;
-    if (seen === known || !isStable) return;
-    known = seen;
-    const next = await rebuild();
-    const read = files;
-    files = next.files.length === 0 ? files : next.files;
-    const now = await fingerprint(files);
-    // safety: the files may have changed again while the gateway was built, and it does not know that change
-    known = (await fingerprint(read)) === seen ? now : '';
-    candidate = known;
+    const isStable = seen === this.#seen;
+    this.#seen = seen;
+    if (seen === this.#known || !isStable) return;
+    this.#known = seen;
+    const next = await this.#parts.rebuild();
+    await this.#follow(next.files, seen);
     // a process that ends waits for the gateways that it knew when it began to
-    if (isStopped) return 'gateway' in next ? await next.gateway.close() : undefined;
-    isRefused = 'problems' in next;
-    if ('problems' in next) {
-      tellReload({ at: Date.now(), problems: next.problems });
-      logger.error('the changed config is not used; the last good one serves on', { problems: next.problems });
-      return;
-    }
-    const old = swap(next.gateway);
-    tellReload({ at: Date.now(), problems: null }, { before: old.config, after: next.gateway.config });
-    logger.info('config reloaded', { hash: next.gateway.config.hash });
-    const settings = waiting(bound, next.gateway.config.server);
+    if (this.#isStopped) return 'gateway' in next ? await next.gateway.close() : undefined;
+    this.#isRefused = 'problems' in next;
+    if ('problems' in next) this.#refuse(next.problems);
+    else this.#use(next.gateway);
+  }
+
+  /** From now on these files are looked at. safety: the former ones may have changed again while the gateway was built, and it does not know that change. */
+  async #follow(files: readonly string[], built: string): Promise<void> {
+    const former = this.#files;
+    this.#files = files.length === 0 ? former : files;
+    const now = await fingerprint(this.#files);
+    this.#known = (await fingerprint(former)) === built ? now : unread;
+    this.#seen = this.#known;
+  }
+
+  #refuse(problems: string): void {
+    tellReload({ at: Date.now(), problems });
+    this.#parts.logger.error('the changed config is not used; the last good one serves on', { problems });
+  }
+
+  #use(next: Gateway): void {
+    const { bound, logger, swap } = this.#parts;
+    const old = swap(next);
+    tellReload({ at: Date.now(), problems: null }, { before: old.config, after: next.config });
+    logger.info('config reloaded', { hash: next.config.hash });
+    const settings = waiting(bound, next.config.server);
     if (settings.length > 0) logger.warn('these settings of the reloaded config wait for a restart', { settings });
-    retiring.add(old);
-    void retire(old, logger).finally(() => retiring.delete(old));
-  };
-  const queued = (): Promise<void> => (busy = busy.then(look).catch((error: unknown) => logger.error('the config could not be reloaded', { error })));
-  void queued();
-  const timer = setInterval(() => void queued(), everyMs);
-  return {
-    look: queued,
-    async readNow() {
-      await busy;
-      if (isRefused) known = '';
-      await queued().then(queued);
-    },
-    again: () => void (busy = busy.then(() => void (known = ''))),
-    stop() {
-      isStopped = true;
-      clearInterval(timer);
-    },
-    retiring,
-  };
+    this.retiring.add(old);
+    void retire(old, logger).finally(() => this.retiring.delete(old));
+  }
 }
+
+export const watchConfig = <Gateway extends Replaced = RunningGateway>(parts: Watching<Gateway>): Watch<Gateway> => new ConfigWatch(parts);
 
 function waiting(bound: Fixed, next: Server): string[] {
   const shown = ({ host, port, workers, tls = null }: Fixed): [string, string | number][] => [['host', host], ['port', port], ['workers', workers], ['tls', tls === null ? 'off' : 'on']];

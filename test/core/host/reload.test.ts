@@ -64,11 +64,12 @@ async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: 
   };
   await meanwhile(write);
   const watching = watchConfig({ logger: createLogger((line) => void lines.push(line)), files: [file], bound, rebuild, swap, everyMs: 1_000_000, readAt });
-  const reload = (): Promise<void> => watching.look().then(watching.look);
+  const look = (): Promise<void> => watching.look();
+  const reload = (): Promise<void> => look().then(look);
   await reload();
   ends.push(async () => { watching.stop(); await current.close(); rmSync(folder, { recursive: true }); });
   const name = (): string | undefined => [...current.config.routing.models.keys()][0];
-  return { file, write, lines, closed, built, during, name, look: watching.look, reload, readNow: watching.readNow, stop: watching.stop, current: () => current };
+  return { file, write, lines, closed, built, during, name, look, reload, readNow: () => watching.readNow(), stop: () => watching.stop(), current: () => current };
 }
 
 describe('a config that', () => {
@@ -240,6 +241,34 @@ describe('a config that', () => {
     expect(name()).toBe('second');
     await reload();
     expect(name()).toBe('third');
+  });
+
+  it('changes while its gateway is built for long is looked at with the usual pause after that, because it may be half written', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'reload-test-')), 'gateway.config.yaml');
+    const everyMs = 100;
+    const [begun, over, again] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<number>()];
+    const builds = [
+      async () => {
+        writeFileSync(file, 'half of the th');
+        begun.resolve();
+        await over.promise;
+      },
+      async () => again.resolve(performance.now()),
+    ];
+    const rebuild = async (): Promise<Rebuilt> => {
+      await builds.shift()?.();
+      return { problems: 'no config', files: [file] };
+    };
+    writeFileSync(file, 'the first');
+    const watching = watchConfig({ logger: createLogger(() => {}), files: [file], bound: { host: '127.0.0.1', port: 4000, workers: 1 }, rebuild, swap: (former) => former, everyMs });
+    ends.push(() => { watching.stop(); rmSync(dirname(file), { recursive: true }); });
+    await watching.look();
+    writeFileSync(file, 'the second');
+    await begun.promise;
+    await pause(10 * everyMs);
+    const overAt = performance.now();
+    over.resolve();
+    expect((await again.promise) - overAt).toBeGreaterThan(everyMs * 0.9);
   });
 
   it.each([['empty', ''], ['half written', '{"plugins": ["auth/keys", "rou']])('stays %s is not used', async (_, text) => {
