@@ -24,6 +24,8 @@ export interface ReaderParts {
 }
 
 export function createLogReader({ client, others, events, counts, trouble, retentionDays, bodies, place }: ReaderParts): LogReader {
+  /** Records that somebody has deleted with the journal: nothing takes them out of it any more. */
+  const gone = { records: 0 };
   const catchUp = async (): Promise<void> => void (await Promise.all([client.flush().catch(refuse), others.flush()]));
   return {
     list: (query, page) => others.before(() => wholePage(client.list, query, page)).catch(refuse),
@@ -42,7 +44,7 @@ export function createLogReader({ client, others, events, counts, trouble, reten
     facets: (query) => others.before(() => client.facets(query)).catch(refuse),
     metadataKeys: (query) => others.before(() => client.metadataKeys(query)).catch(refuse),
     catchUp,
-    status: () => statusOf({ client, counts, trouble, retentionDays, bodies }),
+    status: () => statusOf({ client, counts, trouble, retentionDays, bodies, gone }),
     onRecord: (listener) => events.onRecord(listener),
     keys: {
       place,
@@ -84,16 +86,18 @@ function refuseKeys(thrown: unknown): never {
 }
 
 /** The state of the log, also while the store or its thread does not answer. */
-async function statusOf({ client, counts, trouble, retentionDays, bodies }: Omit<ReaderParts, 'events' | 'others' | 'place'>): Promise<StoreStatus> {
+async function statusOf({ client, counts, trouble, retentionDays, bodies, gone }: Omit<ReaderParts, 'events' | 'others' | 'place'> & { readonly gone: { records: number } }): Promise<StoreStatus> {
   const { written, ...lost } = counts();
   const settings = { ...lost, retentionDays, bodies };
   try {
     const { connected, error, depthBytes, lastDrainAt, drained } = await client.state();
     const found = trouble();
+    // what a journal that cannot be written holds back is in memory
+    if (depthBytes === 0 && found !== 'journal_not_written') gone.records = Math.max(0, written - drained);
     const standing = found === null ? { connected, error } : { connected: false, error: found };
-    return { ...settings, ...standing, waitingBytes: depthBytes, waitingRecords: Math.max(0, written - drained), lastDrainAt };
+    return { ...settings, ...standing, waitingBytes: depthBytes, waitingRecords: Math.max(0, written - drained - gone.records), lastDrainAt };
   } catch (thrown) {
     const error = thrown instanceof StoreUnavailable ? thrown.fault : 'refused';
-    return { ...settings, connected: false, error, waitingBytes: 0, waitingRecords: written, lastDrainAt: null };
+    return { ...settings, connected: false, error, waitingBytes: 0, waitingRecords: written - gone.records, lastDrainAt: null };
   }
 }

@@ -34,7 +34,7 @@ async function storesAgain(gateway: TestGateway): Promise<void> {
   const id = await ask(gateway);
   rmdirSync(join(place.path, 'logs.db'));
   await expect.poll(async () => (await gateway.get(`/api/logs/${id}`)).status, { timeout: 20_000 }).toBe(200);
-  await expect.poll(async () => await logOf(gateway), { timeout: 20_000 }).toMatchObject({ error: null, waitingBytes: 0 });
+  await expect.poll(async () => await logOf(gateway), { timeout: 20_000 }).toMatchObject({ error: null, waitingBytes: 0, waitingRecords: 0 });
 }
 
 test('a journal that was full has room again when it was deleted', async () => {
