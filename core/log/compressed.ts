@@ -39,10 +39,11 @@ export function unlessKnown(answer: Answer, known: string | undefined): Answer {
 
 /** The answer in the best coding that its client takes; one that has a coding already stays as it is. Events are left as they are: each has to arrive at once, and through proxies that may hold back what is compressed. */
 export async function compressed(answer: Answer, accepted: string | undefined): Promise<Answer> {
+  if (answer.isEndless === true) return answer;
   const { body } = answer;
   // by small letters: a plugin may write the names in any way
   const { vary, ...headers } = Object.fromEntries(Object.entries(answer.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
-  if (answer.isEndless === true || headers['content-encoding'] !== undefined) return answer;
+  if (headers['content-encoding'] !== undefined) return answer;
   const coding = codingOf(accepted);
   const coded = (bytes: Answer['body']): Answer => ({ ...answer, headers: { ...headers, vary: vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`, ...(bytes !== body && { 'content-encoding': coding }) }, body: bytes });
   if (coding === 'identity') return coded(body);

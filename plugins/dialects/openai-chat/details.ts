@@ -10,19 +10,19 @@ import { JoinedDetail } from '../../../core/wire/opaque.ts';
  */
 export function issuedDetails(message: Message, provider: string): readonly ReasoningDetail[] {
   const thoughts: JoinedDetail[] = [];
-  let thought = new JoinedDetail();
-  let isOver = true;
+  // null: the next detail begins a thought
+  let open: JoinedDetail | null = null;
   for (const detail of detailsOf(message)) {
     if (detail.provider !== provider) continue;
-    if (isOver || !isPiece(thought.whole, detail)) thoughts.push((thought = new JoinedDetail()));
-    isOver = thought.take(detail);
+    if (open === null || !open.takes(detail) || !isPiece(open.whole, detail)) thoughts.push((open = new JoinedDetail()));
+    if (open.take(detail)) open = null;
   }
   return thoughts.flatMap(({ whole }) => (whole === null ? [] : [asIssued(whole)]));
 }
 
-/** Whether a detail goes on with the thought before it. */
-const isPiece = (before: ReasoningDetail | null, { type, index, id }: ReasoningDetail): boolean =>
-  before !== null && typeof index === 'number' && index === before.index && type === before.type && (id ?? before.id) === (before.id ?? id);
+/** Whether a detail has the place and the id of the thought before it. */
+const isPiece = (before: ReasoningDetail | null, { index, id }: ReasoningDetail): boolean =>
+  before !== null && typeof index === 'number' && index === before.index && (id ?? before.id) === (before.id ?? id);
 
 /** The detail as the provider sent it, without the names that the gateway added. safety: with any other change its signature would be invalid. */
 function asIssued(detail: ReasoningDetail): ReasoningDetail {

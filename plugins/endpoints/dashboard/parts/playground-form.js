@@ -1,6 +1,7 @@
 /** The form of the playground. */
 import { html, useState } from './html.js';
 import { choices } from './callable.js';
+import { Address } from './conversation.js';
 import { Icon } from './icons.js';
 
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
@@ -51,7 +52,7 @@ const addressOf = (file) => new Promise((resolve, reject) => {
 });
 
 /** An image of the form. safety: one of another site is named and not loaded, because that site would see who reads this page, and when. */
-const Image = ({ url, at }) => (url.startsWith('data:') ? html`<img class="thumbnail" src=${url} alt=${`Image ${at + 1}`} />` : html`<code>${url.length > 200 ? `${url.slice(0, 200)}…` : url}</code>`);
+const Image = ({ url, at }) => (url.startsWith('data:') ? html`<img class="thumbnail" src=${url} alt=${`Image ${at + 1}`} />` : html`<${Address} url=${url} />`);
 
 /** The text to ask with, and images: dropped, pasted, or chosen. */
 function Ask({ form, set, hasTurns }) {

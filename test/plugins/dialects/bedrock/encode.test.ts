@@ -1,25 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest, Effort, Message, Tool } from '../../../../core/chat.ts';
-import type { Dialect } from '../../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../../core/errors.ts';
-import plugin from '../../../../plugins/dialects/bedrock/index.ts';
 import { requestOf, type TargetWishes, targetOf } from '../../../contract/dialect.ts';
 import { cpuMsOf } from '../../../_kit/cpu.ts';
+import { type Body, bodyOf, call, changesOf, dialect, llama, nova, sonnet, tide, user, wireOf } from './encoded.ts';
 
-const dialect = plugin.dialects?.[0] as Dialect;
-
-const sonnet = 'us.anthropic.claude-sonnet-4-20250514-v1:0';
 const sonnet45 = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
-const nova = 'amazon.nova-micro-v1:0';
 const nova2 = 'us.amazon.nova-2-lite-v1:0';
-const llama = 'meta.llama3-3-70b-instruct-v1:0';
 const qwen = 'qwen.qwen3-235b-a22b-2507-v1:0';
-
-type Body = Readonly<Record<string, any>>;
-
-const wireOf = (said: Partial<ChatRequest>, externalId = nova, reasoning: TargetWishes['reasoning'] = {}) => dialect.encode(requestOf(said), targetOf('bedrock', { externalId, reasoning }));
-const bodyOf = (...asked: Parameters<typeof wireOf>): Body => JSON.parse(wireOf(...asked).body) as Body;
-const changesOf = (...asked: Parameters<typeof wireOf>): string[] => wireOf(...asked).adjustments.map(({ parameter, change }) => `${parameter}: ${change}`);
 
 function refusalOf(...asked: Parameters<typeof wireOf>): GatewayError {
   try {
@@ -30,10 +18,7 @@ function refusalOf(...asked: Parameters<typeof wireOf>): GatewayError {
   throw new Error('it was not refused');
 }
 
-const user = (content: Message['content']): Message => ({ role: 'user', content: content ?? null });
-const call = (id: string, name: string, text = '{}') => ({ id, type: 'function' as const, function: { name, arguments: text } });
 const contentOf = (messages: Message[], externalId?: string): Body[][] => bodyOf({ messages }, externalId)['messages'].map(({ content }: { content: Body[] }) => content);
-const tide: Tool = { type: 'function', function: { name: 'tide', description: 'Tells the tide.', parameters: { type: 'object', properties: { at: { type: 'string' } }, additionalProperties: false } } };
 const tideSpec = { toolSpec: { name: 'tide', description: 'Tells the tide.', inputSchema: { json: tide.function?.parameters } } };
 
 describe('where a request goes', () => {

@@ -1,27 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { ChatRequest, Message, Tool } from '../../../../core/chat.ts';
-import type { Dialect } from '../../../../core/wire/dialect.ts';
-import plugin from '../../../../plugins/dialects/bedrock/index.ts';
-import { requestOf, targetOf } from '../../../contract/dialect.ts';
+import type { ChatRequest, Message } from '../../../../core/chat.ts';
+import { type Body, bodyOf, call, changesOf, llama, nova, sonnet, tide, user } from './encoded.ts';
 
-const dialect = plugin.dialects?.[0] as Dialect;
-
-const sonnet = 'us.anthropic.claude-sonnet-4-20250514-v1:0';
-const nova = 'amazon.nova-micro-v1:0';
-const llama = 'meta.llama3-3-70b-instruct-v1:0';
 const mistral = 'mistral.mistral-large-2407-v1:0';
 const palmyra = 'us.writer.palmyra-x5-v1:0';
 const nemotron = 'nvidia.nemotron-nano-9b-v2';
-
-type Body = Readonly<Record<string, any>>;
-
-const wireOf = (said: Partial<ChatRequest>, externalId = nova) => dialect.encode(requestOf(said), targetOf('bedrock', { externalId }));
-const bodyOf = (...asked: Parameters<typeof wireOf>): Body => JSON.parse(wireOf(...asked).body) as Body;
-const changesOf = (...asked: Parameters<typeof wireOf>): string[] => wireOf(...asked).adjustments.map(({ parameter, change }) => `${parameter}: ${change}`);
-
-const user = (content: Message['content']): Message => ({ role: 'user', content: content ?? null });
-const call = (id: string, name: string, text = '{}') => ({ id, type: 'function' as const, function: { name, arguments: text } });
-const tide: Tool = { type: 'function', function: { name: 'tide', description: 'Tells the tide.', parameters: { type: 'object', properties: { at: { type: 'string' } }, additionalProperties: false } } };
 
 describe('tool turns', () => {
   const turns: Message[] = [

@@ -1,4 +1,5 @@
 /** The page Keys in a browser: keys of the store are made, changed and ended there; those of the YAML are shown with their place. */
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mockConfig, stage, violations } from './browser.ts';
 import type { Stage } from './browser.ts';
@@ -15,6 +16,12 @@ afterAll(async () => await scene.close());
 const statusOf = async (key: string): Promise<number> => {
   const body = JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] });
   return (await fetch(`${scene.gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` }, body })).status;
+};
+
+const askFor = async (page: Page, name: string): Promise<void> => {
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByLabel('Name', { exact: true }).fill(name);
+  await page.getByRole('button', { name: 'Make the key' }).click();
 };
 
 test('makes a key, shows it once, limits, rotates, disables and deletes it, and lists what was done', async () => {
@@ -74,9 +81,7 @@ test('makes a key, shows it once, limits, rotates, disables and deletes it, and 
 
 test('letters do not leave the page while a key is shown that is shown once', async () => {
   const page = await scene.open('/dashboard/keys');
-  await page.getByRole('button', { name: 'New key' }).click();
-  await page.getByLabel('Name', { exact: true }).fill('typed-team');
-  await page.getByRole('button', { name: 'Make the key' }).click();
+  await askFor(page, 'typed-team');
   await page.locator('.made-key').waitFor();
   await page.keyboard.press('g');
   await page.keyboard.press('o');
@@ -92,9 +97,7 @@ test('shows a key of the YAML with its place, and says why a change was not made
   await row.waitFor();
   expect(await row.textContent()).toMatch(/gateway\.config\.yaml:\d+|\.ya?ml:\d+/);
   expect(await row.getByRole('button').count()).toBe(0);
-  await page.getByRole('button', { name: 'New key' }).click();
-  await page.getByLabel('Name', { exact: true }).fill('yaml-team');
-  await page.getByRole('button', { name: 'Make the key' }).click();
+  await askFor(page, 'yaml-team');
   await page.getByText('There is a key with the name "yaml-team" already, in the config.').waitFor();
   await expect.poll(() => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBeLessThanOrEqual(0);
   expect(await violations(page, "['color-contrast', 'link-in-text-block', 'link-name', 'button-name', 'target-size']")).toEqual([]);
@@ -144,9 +147,7 @@ test('metadata with a comma stays as it is, also where other metadata is added',
 
 test('a text that is marked beyond the edge of a dialog does not close it, and a click there does', async () => {
   const page = await scene.open('/dashboard/keys');
-  await page.getByRole('button', { name: 'New key' }).click();
-  await page.getByLabel('Name', { exact: true }).fill('marked');
-  await page.getByRole('button', { name: 'Make the key' }).click();
+  await askFor(page, 'marked');
   await page.locator('.made-key').waitFor();
   const [key, dialog] = (await Promise.all([page.locator('.made-key').boundingBox(), page.locator('dialog').boundingBox()])) as [Box, Box];
   await page.mouse.move(key.x + key.width - 60, key.y + 20);
