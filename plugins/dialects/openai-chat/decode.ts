@@ -205,7 +205,7 @@ function addDelta(answer: AnswerState, choice: Choice, delta: Fields): void {
   const refusal = delta['refusal'];
   if (typeof refusal === 'string' && refusal !== '') answer.out.push({ type: 'refusal-delta', choice: choice.at, text: refusal });
   const calls = callsIn(delta);
-  if (calls.length > 0) addToolCalls(choice.calls, calls, { choice: choice.at, seed: seedOf(answer), chunks: answer.out });
+  if (calls.length > 0) addToolCalls(choice.calls, calls, { choice: choice.at, seed: seedOf(answer), target: answer.target, chunks: answer.out });
   if (listOf(delta['annotations']).some((one) => fieldsOf(one)['type'] === 'url_citation')) answer.hasSearched = true;
   for (const field of messageExtras) {
     const value = delta[field];

@@ -3,7 +3,7 @@ import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import { fieldsOf, listOf, textOf } from '../../../core/wire/fields.ts';
 import { withResultsAtCalls } from '../../../core/wire/turns.ts';
 import { callIdFrom, nineCharacters } from '../families/call-ids.ts';
-import { issuedDetails } from './details.ts';
+import { extrasOf, issuedDetails } from './details.ts';
 import type { Habits, Vendor } from './habits.ts';
 
 /** What the encoding of a message depends on. */
@@ -104,11 +104,20 @@ function encodeMessage(message: Message, role: Message['role'], ways: MessageWay
     delete encoded[field];
     ways.dropped(`messages.${field}`);
   }
-  if (message.tool_calls !== undefined) encoded['tool_calls'] = message.tool_calls.map((call) => without(withArguments(call), vendor.messageDrops, (field) => ways.dropped(`messages.tool_calls.${field}`)));
+  if (message.tool_calls !== undefined) encoded['tool_calls'] = callsOf(message, message.tool_calls, ways);
   if (role === 'assistant') withAnswerFields(encoded, message, ways);
   const { callIds } = vendor;
   if (callIds !== undefined) withCallIds(encoded, callIds === 'nine' ? nineCharacters : fortyCharacters);
   return encoded as unknown as Message;
+}
+
+function callsOf(message: Message, calls: readonly ToolCall[], { vendor, provider, dropped }: MessageWays): readonly ToolCall[] {
+  const extras = extrasOf(message, provider);
+  return calls.map((call) => {
+    const extra = extras.get(call.id);
+    const whole = withArguments(call);
+    return without(extra === undefined ? whole : { ...whole, extra_content: extra }, vendor.messageDrops, (field) => dropped(`messages.tool_calls.${field}`));
+  });
 }
 
 function contentOf(parts: readonly ContentPart[], role: Message['role'], ways: MessageWays): string | readonly ContentPart[] {

@@ -1,9 +1,11 @@
 /** Joins the pieces of tool calls, and numbers the calls of one answer from 0, whichever numbers the provider uses. */
 import type { Chunk } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields, textOf } from '../../../core/wire/fields.ts';
 import { objectIn } from '../../../core/wire/json.ts';
 import { callIdFrom } from '../families/call-ids.ts';
+import { detailBeside } from './details.ts';
 
 interface Call {
   /** The provider's id, or an id made here if the call begins without one. */
@@ -14,10 +16,14 @@ interface Call {
   readonly wireIndex: number | null;
   /** The gateway's number of the call. Null until its name is known and its `tool-start` is sent. */
   index: number | null;
+  /** The id that the caller has, once it has one. */
+  given: string;
   name: string;
   /** Arguments that came before the name. */
   held: string;
   hasArguments: boolean;
+  /** What stands beside the call and is not in a chunk yet. */
+  extra: Fields | null;
 }
 
 /** What a piece says of its call. Null: it has no name. */
@@ -51,6 +57,7 @@ interface Found {
 export interface ToolCallScope {
   readonly choice: number;
   readonly seed: string;
+  readonly target: Target;
   readonly chunks: Chunk[];
 }
 
@@ -100,6 +107,14 @@ function addPiece(calls: ToolCalls, piece: Fields, scope: ToolCallScope): void {
   } else if (text !== '') {
     addArguments(call, text, scope);
   }
+  if (isFields(piece['extra_content'])) call.extra = piece['extra_content'];
+  addExtra(call, scope);
+}
+
+function addExtra(call: Call, { choice, target, chunks }: ToolCallScope): void {
+  if (call.index === null || call.extra === null) return;
+  chunks.push({ type: 'reasoning-detail', choice, detail: detailBeside(call.given, call.extra, target) });
+  call.extra = null;
 }
 
 /**
@@ -127,7 +142,7 @@ function callOf(calls: ToolCalls, piece: Fields, said: Said): Call {
     }
     return open;
   }
-  const call: Call = { id, hasOwnId: id !== null, wireIndex: index, index: null, name: '', held: '', hasArguments: false };
+  const call: Call = { id, hasOwnId: id !== null, wireIndex: index, index: null, given: '', name: '', held: '', hasArguments: false, extra: null };
   calls.all.push(call);
   calls.held += heldBy(call);
   if (index !== null) found.byIndex.set(index, call);
@@ -166,6 +181,7 @@ function begin(calls: ToolCalls, call: Call, scope: ToolCallScope): void {
   const id = call.id === null || given.has(call.id) ? callIdFrom(`${scope.seed}/${scope.choice}/${index}`) : call.id;
   given.add(id);
   call.index = index;
+  call.given = id;
   call.id ??= id;
   scope.chunks.push({ type: 'tool-start', choice: scope.choice, index, id, name: call.name });
   if (call.held !== '') addArguments(call, call.held, scope);

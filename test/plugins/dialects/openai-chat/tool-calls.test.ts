@@ -3,7 +3,7 @@ import type { Chunk } from '../../../../core/chat.ts';
 import type { Dialect } from '../../../../core/wire/dialect.ts';
 import { Reply } from '../../../../core/pipeline/reply.ts';
 import plugin from '../../../../plugins/dialects/openai-chat/index.ts';
-import { targetOf } from '../../../contract/dialect.ts';
+import { requestOf, targetOf } from '../../../contract/dialect.ts';
 
 const deepseek = plugin.dialects?.find(({ name }) => name === 'deepseek') as Dialect;
 const target = targetOf('deepseek');
@@ -89,4 +89,25 @@ it('a call whose name comes late has all of its arguments', () => {
   const pieces = Array.from({ length: 8000 }, () => ({ index: 0, id: 'a', function: { arguments: 'x'.repeat(100) } }));
   const names = Array.from({ length: 4 }, (_, index) => ({ index, id: `call_${index}`, function: { name: 'search', arguments: '' } }));
   expect(callsIn(streamed(...pieces, { index: 0, id: 'a', function: { name: 'search' } }, ...names.slice(1)))[0]?.arguments).toHaveLength(800_000);
+});
+
+const beside = (signature: string): object => ({ extra_content: { google: { thought_signature: signature } } });
+
+it('what stood beside a call goes back beside it, to who sent it and nobody else', () => {
+  const chunks = streamed({ ...call('{}', 0), ...beside('c2ln') }, { ...call('{}', 1), ...beside('dHdv') }, { index: 2, id: 'b', function: { name: 'read', arguments: '{}' } });
+  const reply = new Reply();
+  for (const chunk of chunks) reply.add(chunk);
+  const { toolCalls, details } = reply.choice(0);
+  const calls = toolCalls.map(({ id, name, arguments: input }) => ({ id, type: 'function' as const, function: { name, arguments: input } }));
+  const sentTo = (provider: string): unknown => {
+    const wire = deepseek.encode(requestOf({ messages: [{ role: 'assistant', content: null, tool_calls: calls, reasoning_details: details }] }), targetOf(provider));
+    return (JSON.parse(wire.body) as { messages: { tool_calls: object[] }[] }).messages[0]?.tool_calls;
+  };
+  expect(sentTo('deepseek')).toEqual([{ ...calls[0], ...beside('c2ln') }, { ...calls[1], ...beside('dHdv') }, calls[2]]);
+  expect(sentTo('mistral')).toEqual(calls);
+});
+
+it('what stands beside a call whose name comes late is not lost', () => {
+  const chunks = streamed({ index: 0, id: 'a', ...beside('c2ln') }, { index: 0, id: 'a', function: { name: 'search', arguments: '{}' } });
+  expect(chunks.flatMap((chunk) => (chunk.type === 'reasoning-detail' ? [chunk.detail] : []))).toMatchObject([{ id: 'a', data: JSON.stringify({ google: { thought_signature: 'c2ln' } }) }]);
 });
