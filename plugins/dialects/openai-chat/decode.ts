@@ -140,7 +140,7 @@ function addUsage(answer: AnswerState, report: Fields): void {
   const counts = readCounts(report, answer.counts);
   if (counts === null || counts === answer.counts) return;
   answer.counts = counts;
-  const usage = toUsage(counts, answer.vendor.usage ?? {});
+  const usage = toUsage(counts, habitsOf(answer.vendor, answer.target).usage);
   answer.out.push({ type: 'usage', usage: answer.hasSearched && usage.webSearches === undefined ? { ...usage, webSearches: null } : usage });
 }
 

@@ -55,6 +55,7 @@ export interface Habits {
   readonly adds: Fields;
   /** True if thinking comes in a `<think>` block at the start of the answer. */
   readonly thinkTags: boolean;
+  readonly usage: UsageHabits;
 }
 
 /** A family of models of one vendor: only what differs from the vendor's row. */
@@ -117,7 +118,6 @@ export interface Vendor extends Partial<Habits> {
   readonly schemaDrops?: readonly string[];
   /** True if it has fields of `reasoning` beside effort and budget (`exclude`, `enabled`). The caller's fields are then sent. */
   readonly takesReasoningFields?: boolean;
-  readonly usage?: UsageHabits;
   /** Of embeddings: the most texts of one call, its name for `dimensions` (null: it takes none), and what it refuses beside `drops`. */
   readonly embeddings?: { readonly most?: number; readonly dimensions?: string | null; readonly drops?: readonly string[] };
   /** The first family that matches counts. */
@@ -144,6 +144,7 @@ const standard: Habits = {
   spares: [],
   adds: {},
   thinkTags: false,
+  usage: {},
 };
 
 // cost: the habits of a mapping never change, and finding them tries the pattern of each family

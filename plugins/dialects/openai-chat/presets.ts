@@ -45,7 +45,13 @@ const kimi: Partial<Habits> = {
 
 /** The vendors. Each is a dialect of its own, by its `name`. */
 export const vendors: readonly Vendor[] = [
-  { name: 'openai-chat', baseUrl: null, keyless: true },
+  {
+    name: 'openai-chat',
+    baseUrl: null,
+    keyless: true,
+    // wire: Google's own endpoint of this API bills thinking, and counts it in the total alone: 9 + 3 = 105 (discuss.ai.google.dev, topic 127400, 2026-02)
+    families: [{ match: /gemini/, usage: { reasoningUnnamed: true } }],
+  },
   {
     name: 'openai',
     baseUrl: 'https://api.openai.com/v1',

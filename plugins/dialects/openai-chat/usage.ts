@@ -11,6 +11,8 @@ export interface UsageHabits {
   readonly cachedOutside?: boolean;
   /** True if neither the vendor's `completion_tokens` nor its total includes reasoning. */
   readonly reasoningApart?: boolean;
+  /** True if the vendor names no reasoning: it is what the total has beyond prompt and completion. */
+  readonly reasoningUnnamed?: boolean;
 }
 
 /** The counts of the reports so far. Vendors have them at different places. */
@@ -49,8 +51,9 @@ export function readCounts(report: Fields, before: Counts | null): Counts | null
   return counts.prompt === null && counts.completion === null ? before : counts;
 }
 
-/** The `Usage` of the counts. A part that is larger than its whole is cut to it, so no class is negative. */
-export function toUsage(counts: Counts, habits: UsageHabits): Usage {
+/** The `Usage` of what was reported. A part that is larger than its whole is cut to it, so no class is negative. */
+export function toUsage(reported: Counts, habits: UsageHabits): Usage {
+  const counts = habits.reasoningUnnamed === true ? withRest(reported) : reported;
   const { prompt, completion } = counts;
   const isCachedOutside = habits.cachedOutside === true && prompt !== null && counts.cached !== null && counts.cached > prompt;
   const cacheRead = isCachedOutside ? counts.cached : atMost(counts.cached, prompt);
@@ -68,6 +71,14 @@ export function toUsage(counts: Counts, habits: UsageHabits): Usage {
     reasoning,
     ...counts.billed,
   };
+}
+
+function withRest(counts: Counts): Counts {
+  const { prompt, total, reasoning } = counts;
+  if (prompt === null || total === null || reasoning !== null) return counts;
+  const completion = counts.completion ?? 0;
+  const rest = total - prompt - completion;
+  return rest > 0 ? { ...counts, completion, reasoning: rest } : counts;
 }
 
 /** wire: xAI counts reasoning outside of `completion_tokens` on this API (12 + 320 + 2 = 334, recorded 2026-02-11), and inside on Responses. The total shows which it is. */

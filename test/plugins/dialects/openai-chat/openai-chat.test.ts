@@ -466,6 +466,13 @@ it.each(['network_error', 'error'])('an answer whose vendor failed is none, thou
   expect(() => open.end()).toThrow(failed);
 });
 
+it("counts the thinking of Gemini, which Google's own endpoint of this API has in the total alone", () => {
+  const body = { id: 'x', choices: [{ index: 0, message: { content: '1, 2, 3' }, finish_reason: 'stop' }], usage: { completion_tokens: 3, prompt_tokens: 9, total_tokens: 105 } };
+  const usageOf = (externalId: string): unknown => dialectNamed('openai-chat').decodeBody(body, targetOf('openai-chat', { externalId })).find(({ type }) => type === 'usage');
+  expect(usageOf('google/gemini-3-flash-preview')).toMatchObject({ usage: { input: 9, answer: 3, reasoning: 93 } });
+  expect(usageOf('qwen3')).toMatchObject({ usage: { input: 9, answer: 3, reasoning: null } });
+});
+
 it('gives sources once, though Perplexity repeats them after the finish', () => {
   const open = dialectNamed('perplexity').decoder(targetOf('perplexity'));
   const chunks = [null, 'stop', 'stop'].flatMap((finish) => open.push({ data: JSON.stringify({ id: 'x', citations: ['u'], choices: [{ index: 0, delta: {}, finish_reason: finish }] }) }));

@@ -76,6 +76,14 @@ describe('usage', () => {
     for (const total of [{}, { total_tokens: 334 }]) expect(usageOf({ ...report, ...total }, { reasoningOutside: true })).toMatchObject({ answer: 2, reasoning: 320 });
   });
 
+  it('takes what the total has beyond prompt and answer for reasoning where a vendor does not name it', () => {
+    const report = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 105 };
+    expect(usageOf(report, { reasoningUnnamed: true })).toMatchObject({ input: 9, answer: 3, reasoning: 93 });
+    expect(usageOf(report)).toMatchObject({ answer: 3, reasoning: null });
+    expect(usageOf({ prompt_tokens: 9, total_tokens: 109 }, { reasoningUnnamed: true })).toMatchObject({ answer: 0, reasoning: 100 });
+    for (const total of [12, 11]) expect(usageOf({ ...report, total_tokens: total }, { reasoningUnnamed: true })).toMatchObject({ answer: 3, reasoning: null });
+  });
+
   it('adds cached tokens that exceed the prompt where a vendor counts so, and cuts them elsewhere', () => {
     const report = { prompt_tokens: 10, completion_tokens: 1, cached_tokens: 64 };
     expect(promptTokens(usageOf(report, { cachedOutside: true }))).toBe(74);
