@@ -40,6 +40,8 @@ interface Choice {
   length: number;
   readonly callIds: Set<string>;
   images: number;
+  /** The answer has sound. */
+  isSpoken: boolean;
   /** The last image among the thoughts. */
   draft: SignedImage | null;
   details: number;
@@ -102,7 +104,7 @@ function addUnsaidFinish(answer: AnswerState, choice: Choice): void {
   finish(answer, choice, { reason: choice.callIds.size > 0 ? 'tool_calls' : 'completed', native: null });
 }
 
-const isEmpty = ({ length, callIds, images }: Choice): boolean => length === 0 && callIds.size === 0 && images === 0;
+const isEmpty = ({ length, callIds, images, isSpoken }: Choice): boolean => length === 0 && callIds.size === 0 && images === 0 && !isSpoken;
 
 function addEvent(answer: AnswerState, event: unknown, source: unknown): void {
   if (isError(event)) throw decodeAnswerError(event, answer.target);
@@ -160,7 +162,7 @@ function choiceOf(answer: AnswerState, at: number): Choice {
   const known = answer.choices[at];
   if (known !== undefined) return known;
   if (!Number.isInteger(at) || at < 0 || at >= mostChoices) throw invalidAnswer(`a candidate with the index ${at}`);
-  const choice: Choice = { at, length: 0, callIds: new Set(), images: 0, draft: null, details: 0, open: null, isFinished: false };
+  const choice: Choice = { at, length: 0, callIds: new Set(), images: 0, isSpoken: false, draft: null, details: 0, open: null, isFinished: false };
   answer.choices[at] = choice;
   return choice;
 }
@@ -211,13 +213,20 @@ interface SignedImage {
   readonly signature: string;
 }
 
-/** Sends an image of the answer, in the form in which other vendors of chat completions send images. */
+/** Sends an image of the answer, in the form in which other vendors of chat completions send images; or its sound. */
 function addImage(answer: AnswerState, choice: Choice, { image, signature }: SignedImage): void {
   const { mimeType, data } = image;
   if (typeof mimeType !== 'string' || typeof data !== 'string') return;
+  if (mimeType.startsWith('audio/')) return addSound(answer, choice, { mimeType, data });
   const value = [{ type: 'image_url', image_url: { url: `data:${mimeType};base64,${data}` } }];
   answer.out.push({ type: 'extra', choice: choice.at, on: 'message', field: 'images', value });
   addSignature(answer, choice, { signature, place: { part: 'image', image: choice.images++ } });
+}
+
+/** Sends the sound of a model that speaks, with its type, because this API takes no format. wire: it is raw samples, such as `audio/L16;codec=pcm;rate=24000` (Gemini API: Speech generation). */
+function addSound(answer: AnswerState, choice: Choice, { mimeType, data }: { readonly mimeType: string; readonly data: string }): void {
+  choice.isSpoken = true;
+  answer.out.push({ type: 'extra', choice: choice.at, on: 'message', field: 'audio', value: { id: answer.id, data, mime_type: mimeType } });
 }
 
 /** Reads a call or a piece of one. Returns the id of the call. */
