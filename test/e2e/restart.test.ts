@@ -73,7 +73,7 @@ class Client {
         if (response.status !== 200 || !isWhole(text)) this.faults.push(`${response.status} ${text.slice(-200)}`);
         this.ids.push(response.headers.get('x-request-id') ?? '');
         // the cores are needed for the processes that start
-        await pause(10);
+        await pause(30);
       } catch (error) {
         this.faults.push(String((error as Error).cause ?? error));
       }

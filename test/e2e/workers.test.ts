@@ -85,7 +85,7 @@ class Clients {
           this.ids.push(idOf(reply));
           this.counts[at] = (this.counts[at] ?? 0) + 1;
           // the cores are needed for the processes that start
-          await pause(10);
+          await pause(30);
         } catch (error) {
           this.faults.push(String(error));
         }
