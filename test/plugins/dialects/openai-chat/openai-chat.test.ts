@@ -263,6 +263,13 @@ it('joins tens of thousands of messages for Perplexity in linear time', () => {
   expect(cpuMsOf(() => expect(messagesOf('perplexity', messages)[0]?.content).toHaveLength(40_000))).toBeLessThan(2000);
 });
 
+it.each([['openrouter', true], ['alibaba', true], ['zai', false]])('a cache breakpoint of a caller of the Messages API goes to %s: %s', (name, isTaken) => {
+  const marked = { type: 'text', text: 'Long.', cache_control: { type: 'ephemeral' } };
+  const said: Partial<ChatRequest> = { form: 'anthropic', messages: [{ role: 'user', content: [marked] }] };
+  expect(JSON.parse(wireOf(name, said).body)).toMatchObject({ messages: [{ content: [isTaken ? marked : { type: 'text', text: 'Long.' }] }] });
+  expect(changesOf(name, said)).toEqual(isTaken ? [] : ['messages.content.cache_control dropped']);
+});
+
 describe('an answer that comes back as the gateway gave it', () => {
   it('has none of the sources that only answers have', () => {
     const [, answer] = messagesOf('openai', [{ role: 'user', content: 'Who?' }, { role: 'assistant', content: 'She.', citations: ['https://x.example'], search_results: [{ url: 'https://x.example' }] }, { role: 'user', content: 'Sure?' }]);
