@@ -65,3 +65,9 @@ describe('a body', () => {
     expect(() => parsed({ [param]: 2 ** 53 - 1 })).not.toThrow();
   });
 });
+
+it('what else a caller asks of a stream is named as dropped, and what it does not want is not', () => {
+  const adjusted = (options: object): unknown => parsed({ stream: true, stream_options: options }).adjustments;
+  expect(adjusted({ include_usage: true, include_obfuscation: true, continuous_usage_stats: true })).toEqual([{ parameter: 'stream_options.include_obfuscation', change: 'dropped' }, { parameter: 'stream_options.continuous_usage_stats', change: 'dropped' }]);
+  expect(adjusted({ include_usage: true, include_obfuscation: false, continuous_usage_stats: null })).toBeUndefined();
+});
