@@ -51,9 +51,9 @@ export function parseChatRequest(body: unknown): ChatRequest {
 }
 
 /** What a caller wants of a stream beside the counts: the gateway makes the events itself, and providers are not asked for it. */
-function unknownOptions({ include_usage: _, ...others }: Fields): readonly Adjustment[] {
+function unknownOptions(options: Fields): readonly Adjustment[] {
   const left = new Adjustments();
-  for (const [name, value] of Object.entries(others)) if (value !== null && value !== false) left.add(`stream_options.${name}`, 'dropped');
+  for (const [name, value] of Object.entries(options)) if (name !== 'include_usage' && value !== null && value !== false) left.add(`stream_options.${name}`, 'dropped');
   return left.list;
 }
 
