@@ -150,13 +150,20 @@ export const observers = (taps: readonly GuardedTap[]): Run => (first, context) 
   for (let at = 0; at < taps.length; at++) observed(taps[at] as GuardedTap, first, context);
 };
 
+interface Observer {
+  readonly tap: GuardedTap;
+  readonly wait: Wait;
+}
+
+const observersOf = (taps: readonly GuardedTap[]): readonly Observer[] => taps.map((tap) => ({ tap, wait: new Wait(tap) }));
+
 /** Every tap at the same time, whatever the others throw. Undefined where all of them answered at once. */
 export const parallelObservers = (taps: readonly GuardedTap[]): Run => {
-  const waits = taps.map((tap) => new Wait(tap));
+  const all = observersOf(taps);
   return (first) => {
     let pending: Promise<unknown>[] | undefined;
-    for (const [at, tap] of taps.entries()) {
-      const waiting = begin(tap, waits[at] as Wait, [first]);
+    for (const observer of all) {
+      const waiting = begin(observer, first);
       if (isThenable(waiting)) (pending ??= []).push(waiting);
     }
     return pending === undefined || pending.length === 1 ? pending?.[0] : Promise.all(pending);
@@ -165,10 +172,10 @@ export const parallelObservers = (taps: readonly GuardedTap[]): Run => {
 
 /** One tap after the other, whatever they throw; each gets what the one before it returned. */
 export const seriesOfObservers = (taps: readonly GuardedTap[]): Run => {
-  const waits = taps.map((tap) => new Wait(tap));
+  const all = observersOf(taps);
   return async (first, context) => {
     let value = first;
-    for (const [at, tap] of taps.entries()) value = soundOr(value, await begin(tap, waits[at] as Wait, [value, context]), tap);
+    for (const observer of all) value = soundOr(value, await begin(observer, value, context), observer.tap);
     return value;
   };
 };
@@ -224,9 +231,9 @@ function told(thrown: unknown, tap: GuardedTap): void {
 }
 
 /** Starts an observer. Returns a promise only where there is something to wait for. */
-function begin(tap: GuardedTap, wait: Wait, args: readonly [unknown, unknown?]): unknown {
+function begin({ tap, wait }: Observer, first: unknown, context?: unknown): unknown {
   try {
-    const value = tap.run(...args);
+    const value = tap.run(first, context);
     return isThenable(value) ? wait.for(value).catch((thrown: unknown) => told(thrown, tap)) : value;
   } catch (thrown) {
     return told(thrown, tap);
