@@ -22,8 +22,6 @@ interface Call {
   /** Arguments that came before the name. */
   held: string;
   hasArguments: boolean;
-  /** What stands beside the call and is not in a chunk yet. */
-  extra: Fields | null;
 }
 
 /** What a piece says of its call. Null: it has no name. */
@@ -107,14 +105,8 @@ function addPiece(calls: ToolCalls, piece: Fields, scope: ToolCallScope): void {
   } else if (text !== '') {
     addArguments(call, text, scope);
   }
-  if (isFields(piece['extra_content'])) call.extra = piece['extra_content'];
-  addExtra(call, scope);
-}
-
-function addExtra(call: Call, { choice, target, chunks }: ToolCallScope): void {
-  if (call.index === null || call.extra === null) return;
-  chunks.push({ type: 'reasoning-detail', choice, detail: detailBeside(call.given, call.extra, target) });
-  call.extra = null;
+  // safety: it is not held for a call whose name has not come, because nothing would bound it
+  if (call.index !== null && isFields(piece['extra_content'])) scope.chunks.push({ type: 'reasoning-detail', choice: scope.choice, detail: detailBeside(call.given, piece['extra_content'], scope.target) });
 }
 
 /**
@@ -142,7 +134,7 @@ function callOf(calls: ToolCalls, piece: Fields, said: Said): Call {
     }
     return open;
   }
-  const call: Call = { id, hasOwnId: id !== null, wireIndex: index, index: null, given: '', name: '', held: '', hasArguments: false, extra: null };
+  const call: Call = { id, hasOwnId: id !== null, wireIndex: index, index: null, given: '', name: '', held: '', hasArguments: false };
   calls.all.push(call);
   calls.held += heldBy(call);
   if (index !== null) found.byIndex.set(index, call);

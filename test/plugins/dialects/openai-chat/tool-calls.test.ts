@@ -107,7 +107,7 @@ it('what stood beside a call goes back beside it, to who sent it and nobody else
   expect(sentTo('mistral')).toEqual(calls);
 });
 
-it('what stands beside a call whose name comes late is not lost', () => {
-  const chunks = streamed({ index: 0, id: 'a', ...beside('c2ln') }, { index: 0, id: 'a', function: { name: 'search', arguments: '{}' } });
+it('what stands beside a call that has begun may come in a later piece', () => {
+  const chunks = streamed({ index: 0, id: 'a', function: { name: 'search', arguments: '' } }, { index: 0, ...beside('c2ln'), function: { arguments: '{}' } });
   expect(chunks.flatMap((chunk) => (chunk.type === 'reasoning-detail' ? [chunk.detail] : []))).toMatchObject([{ id: 'a', data: JSON.stringify({ google: { thought_signature: 'c2ln' } }) }]);
 });
