@@ -95,6 +95,7 @@ test('a primary that hangs fails no request and is followed by its replica, by w
   const ledger = ledgerOver(client);
   const holds = [await holdOf(ledger, [one]), await holdOf(ledger, [one])];
 
+  await copied(node(owner));
   node(owner).freeze();
   onTestFinished(() => node(owner).thaw());
   for (let at = 0; at < 10; at++) holds.push(await holdOf(ledger, [one]));
@@ -107,8 +108,16 @@ test('a primary that hangs fails no request and is followed by its replica, by w
   await expect.poll(async () => (await touch(ledger), (await near.levels([one]))[0]), { timeout: 20_000 }).toMatchObject({ requests: 12, running: 12 });
   for (const hold of holds) ledger.settle(hold, 0);
   await expect.poll(async () => (await touch(ledger), (await near.levels([one]))[0]?.running), { timeout: 20_000 }).toBe(0);
-  expect(messages()).toEqual(['Redis does not answer; until it does, nothing is shared with other gateways', 'Redis answers again']);
+  // more than once each where a node that has not yet heard of the new primary sends the gateway to the former one
+  expect(messages().slice(-2)).toEqual(['Redis does not answer; until it does, nothing is shared with other gateways', 'Redis answers again']);
 }, 60_000);
+
+/** Waits until the replica of a primary has all that was written there before: a replica that takes over earlier has lost it. */
+async function copied(primary: RedisServer): Promise<void> {
+  const admin = adminOf(primary);
+  await admin.set('model-gateway:{limits}:copied', 'so far');
+  expect(await admin.wait(1, 20_000)).toBe(1);
+}
 
 /** The index of the primary that has this key. */
 async function ownerOf(key: string): Promise<number> {
