@@ -8,6 +8,7 @@ import { counted } from '../../core/table.ts';
 import { shippedPlugins } from '../shipped-plugins.ts';
 import { readForeign } from './foreign.ts';
 import type { Foreign } from './foreign.ts';
+import { withIncludes } from './litellm/includes.ts';
 import { translate } from './litellm/translate.ts';
 import { translatePortkey } from './portkey.ts';
 import { draftText, noteLines, secretLines, section } from './write.ts';
@@ -29,7 +30,7 @@ export function importConfig({ words, out, catalogue, print, say }: Asked): void
   if (of === undefined) throw new UsageError(`gateway import takes the config of litellm or portkey, not "${from}": gateway import litellm config.yaml`);
   if (file === undefined || more.length > 0 || (keys !== undefined && from !== 'litellm')) throw new UsageError('name the config file, and LiteLLM\'s keys where there are some: gateway import litellm config.yaml keys.json');
   const source = read(file);
-  const draft = from === 'litellm' ? translate({ source, keys: keys === undefined ? null : read(keys), catalogue }) : translatePortkey({ source, catalogue });
+  const draft = from === 'litellm' ? translate({ source: withIncludes(source, read), keys: keys === undefined ? null : read(keys), catalogue }) : translatePortkey({ source, catalogue });
   const text = draftText(draft, { of, command: `gateway import ${from}` }, shippedPlugins);
   if (out === null) print(text);
   else write(resolve(out), text);

@@ -1,6 +1,6 @@
 /** A config in the making: what a config file of another gateway becomes here, and what of it does not come along. */
 import type { Path } from '../source.ts';
-import type { Foreign } from './foreign.ts';
+import type { Foreign, Spot } from './foreign.ts';
 
 /** An entry of the new file, with a remark that stands beside it. */
 export interface Item {
@@ -35,8 +35,8 @@ export class Draft {
   readonly notes: Note[] = [];
   /** Options of plugins by name. */
   readonly options = new Map<string, Record<string, unknown>>();
-  /** Variables that stand for a secret of the other file: the name, and the line that has the secret. */
-  readonly secrets = new Map<string, number>();
+  /** Variables that stand for a secret of the other file: the name, and where the secret stands. */
+  readonly secrets = new Map<string, Spot>();
   redis: string | null = null;
   /** Whether the catalogue is included. */
   includes = false;
@@ -51,7 +51,14 @@ export class Draft {
   }
 
   note(path: Path, todo: string, what = nameOf(path)): void {
-    this.notes.push({ line: this.source.lineOf(path), what, todo });
+    const { file, line } = this.source.spotOf(path);
+    this.notes.push({ line, what: file === this.source.name ? what : `${file}: ${what}`, todo });
+  }
+
+  /** `line 3`, `lines 3, 7`, `line 3, line 1 of more.yaml` */
+  where(...paths: readonly Path[]): string {
+    const files = Map.groupBy(paths.map((path) => this.source.spotOf(path)), ({ file }) => file);
+    return Array.from(files, ([file, spots]) => `${spots.length === 1 ? 'line' : 'lines'} ${spots.map(({ line }) => line).join(', ')}${file === this.source.name ? '' : ` of ${file}`}`).join(', ');
   }
 
   /** A secret that stands in the other file itself becomes a variable. The same secret gets the same one. */
@@ -62,7 +69,7 @@ export class Draft {
     for (let count = 2; this.#taken.has(free); count += 1) free = `${name}_${count}`;
     this.#taken.add(free);
     this.#byLiteral.set(literal, free);
-    this.secrets.set(free, this.source.lineOf(path));
+    this.secrets.set(free, this.source.spotOf(path));
     return reference(free);
   }
 

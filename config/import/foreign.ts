@@ -10,8 +10,15 @@ export interface Foreign {
   /** Its name, as the caller gave it. */
   readonly name: string;
   readonly value: Fields;
-  /** The line of a value, from 1; where the text does not have it, the line of what it stands in. */
-  lineOf(path: Path): number;
+  /** Where a value stands; where the text does not have it, where that stands which it would be in. */
+  spotOf(path: Path): Spot;
+}
+
+export interface Spot {
+  /** The name of the file. */
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
 }
 
 /** Takes YAML and JSON. Throws an `Exit` where the text is neither. */
@@ -25,7 +32,7 @@ export function readForeign(name: string, text: string): Foreign {
   if (broken !== null) throw new Exit(1, `${name}:${lines.linePos(broken.at).line} is not ${broken.what}`);
   const value: unknown = document.toJS();
   if (!isFields(value)) throw new Exit(1, `${name} is not a config: it has no map at its top`);
-  return { name, value, lineOf: (path) => lines.linePos(startOf(document, path)).line };
+  return { name, value, spotOf: (path) => ({ file: name, line: lines.linePos(startOf(document, path)).line }) };
 }
 
 interface Broken {

@@ -135,7 +135,7 @@ function targetOf(fields: Fields, path: Path, draft: Draft): Target[] {
   const account = vendors[prefix]?.(new Given(deployment ?? model ?? '*', params, { path, draft }));
   if (account === undefined || typeof account === 'string') return leave(account ?? `there is no dialect for ${vendor}`, path, draft);
   const weight = numberOf(fields['weight']);
-  return [{ name: textOf(fields['name']), group: model ?? '*', path, params: weight === null ? {} : { weight }, info: {}, account, providerId: providerFor(account, draft, draft.source.lineOf(path)), prefix }];
+  return [{ name: textOf(fields['name']), group: model ?? '*', path, params: weight === null ? {} : { weight }, info: {}, account, providerId: providerFor(account, path, draft), prefix }];
 }
 
 /** The target's settings under LiteLLM's names. */

@@ -45,12 +45,12 @@ function header(draft: Draft, { of, command }: Origin): string {
 export const section = (heading: string, lines: readonly string[]): string[] => (lines.length === 0 ? [] : [heading, ...lines.map((line) => `  ${line}`)]);
 
 /** One line for each variable that must be set, without its value. */
-export const secretLines = ({ secrets, source }: Draft): string[] => [...secrets].map(([name, line]) => `${name}: its value is in line ${line} of ${source.name}`);
+export const secretLines = ({ secrets }: Draft): string[] => Array.from(secrets, ([name, { file, line }]) => `${name}: its value is in line ${line} of ${file}`);
 
 /** One line for each note, in the order of the other file. What many entries have in common is one line. */
 export function noteLines(notes: readonly Note[]): string[] {
   const sorted = notes.toSorted((a, b) => a.line - b.line);
-  const groups = Map.groupBy(sorted, ({ what, todo }) => `${what.replace(/^model_list\[\d+\]/, 'model_list[]')}: ${todo}`);
+  const groups = Map.groupBy(sorted, ({ what, todo }) => `${what.replace(/\bmodel_list\[\d+\]/, 'model_list[]')}: ${todo}`);
   return [...groups].map(([text, same]) => (same[0]?.line === 0 ? text : `line ${linesOf(same)}: ${text}`));
 }
 

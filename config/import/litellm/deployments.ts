@@ -73,7 +73,7 @@ function readOne(read: Read, draft: Draft): Deployment[] {
   const whole = withHeaders(account, given);
   given.use(...readElsewhere);
   for (const left of given.left()) noteLeft(left, [...path, left], draft);
-  return [{ ...read, account: whole, providerId: providerFor(whole, draft, draft.source.lineOf(path)), prefix: split.prefix }];
+  return [{ ...read, account: whole, providerId: providerFor(whole, path, draft), prefix: split.prefix }];
 }
 
 const sendable = (header: string): string => header.replaceAll(/[^\w!#$%&'*+.^`|~-]+/g, '-');
@@ -100,14 +100,14 @@ function noteLeft(name: string, path: Path, draft: Draft): void {
 }
 
 /** The provider with this entry, made where there is none. */
-export function providerFor({ name, entry, hint = null }: Account, draft: Draft, line: number): string {
+export function providerFor({ name, entry, hint = null }: Account, path: Path, draft: Draft): string {
   const { dialect, ...fields } = entry;
   const same = [...draft.providers].find(([id, { value }]) => JSON.stringify(value['dialect'] === undefined ? { dialect: id, ...value } : value) === JSON.stringify({ dialect, ...fields }));
   if (same !== undefined) return same[0];
   const wanted = hint === null || !draft.providers.has(name) ? name : `${name}-${hint.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-')}`;
   let id = wanted;
   for (let count = 2; draft.providers.has(id); count += 1) id = `${wanted}-${count}`;
-  draft.providers.set(id, { value: { ...(id === dialect ? {} : { dialect }), ...fields }, remark: `line ${line}` });
+  draft.providers.set(id, { value: { ...(id === dialect ? {} : { dialect }), ...fields }, remark: draft.where(path) });
   return id;
 }
 

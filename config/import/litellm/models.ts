@@ -60,7 +60,7 @@ function writeWildcard(id: string, members: readonly Deployment[], draft: Draft)
     draft.note([...path, 'model'], 'left out: a wildcard has its * at the end', group);
     return false;
   });
-  if (open.length > 0) draft.models.set(id, { value: { id, providers: mappingsOf(open, () => ({})) }, remark: linesOf(open, draft) });
+  if (open.length > 0) draft.models.set(id, { value: { id, providers: mappingsOf(open, () => ({})) }, remark: draft.where(...open.map(({ path }) => path)) });
 }
 
 /**
@@ -91,7 +91,7 @@ function writeModel(id: string, members: readonly Deployment[], { facts, draft }
   const isVector = (shared as { architecture?: { output_modalities?: unknown } }).architecture?.output_modalities !== undefined;
   const ability = (member: Deployment, at: number): Fields => ({ ...abilitiesOf(member, known[at] ?? (first === null ? null : { ...first, mapping: null }), isVector), ...(!same && prices[at] !== null && { pricing: prices[at] }) });
   const remark = first === null ? 'prices and abilities are not known: say what you know' : `prices and abilities as ${first.model.id} of the catalogue, at the time of the import`;
-  draft.models.set(id, { value: { id, ...shared, ...(same && { pricing: own }), providers: mappingsOf(members, ability) }, remark: `${linesOf(members, draft)}; ${remark}` });
+  draft.models.set(id, { value: { id, ...shared, ...(same && { pricing: own }), providers: mappingsOf(members, ability) }, remark: `${draft.where(...members.map(({ path }) => path))}; ${remark}` });
 }
 
 /** Names under which the catalogue may know it. */
@@ -129,9 +129,4 @@ function abilitiesOf({ account, info, prefix }: Deployment, known: Known | null,
 function mappingsOf(members: readonly Deployment[], ability: (member: Deployment, at: number) => Fields): Fields[] {
   const weights = weightsOf(members);
   return members.map((member, at) => ({ providerId: member.providerId, externalId: member.account.externalId, ...(weights !== null && { weight: weights[at] }), ...(member.account.dialect !== undefined && { dialect: member.account.dialect }), ...ability(member, at) }));
-}
-
-function linesOf(members: readonly Deployment[], { source }: Draft): string {
-  const lines = members.map(({ path }) => source.lineOf(path));
-  return `${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}`;
 }

@@ -117,7 +117,7 @@ function writeDeploymentLimits(draft: Draft, { deployments }: Groups, isEnforced
     if (typeof budget === 'string') draft.note([...path, 'max_budget'], budget);
     if (Object.keys(amounts).length === 0) continue;
     const isAlone = deployments.filter((other) => other.providerId === providerId).length === 1;
-    if (isAlone) draft.limits.push({ value: { by: 'provider', match: providerId, ...amounts }, remark: `line ${draft.source.lineOf(path)}` });
+    if (isAlone) draft.limits.push({ value: { by: 'provider', match: providerId, ...amounts }, remark: draft.where(path) });
     else draft.note(path, `limits count by provider, and ${providerId} serves other models too: give this model a provider of its own, or limit by model`, `limits of ${member.group}`);
   }
 }
@@ -130,7 +130,7 @@ function writeProviderBudgets(draft: Draft, { deployments }: Groups): void {
     const budget = budgetOf(limit ?? most, period ?? duration);
     const ids = new Set(deployments.filter(({ prefix }) => prefix === vendor).map(({ providerId }) => providerId));
     const [id] = ids;
-    if (typeof budget === 'object' && budget !== null && id !== undefined && ids.size === 1) draft.limits.push({ value: { by: 'provider', match: id, budget }, remark: `line ${draft.source.lineOf(path)}` });
+    if (typeof budget === 'object' && budget !== null && id !== undefined && ids.size === 1) draft.limits.push({ value: { by: 'provider', match: id, budget }, remark: draft.where(path) });
     else draft.note(path, typeof budget === 'string' ? budget : ids.size === 0 ? 'no model of this file is from there' : `it is several providers here, each with a budget of its own: ${[...ids].join(', ')}`);
   }
 }

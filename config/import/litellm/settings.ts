@@ -48,7 +48,7 @@ function retentionOf(period: unknown): number {
 const budget: Read = (amount, { draft, path, section }) => {
   const found = budgetOf(amount, section['budget_duration']);
   if (typeof found === 'string') draft.note(path, found);
-  else if (found !== null) draft.limits.push({ value: { by: 'all', budget: found }, remark: `line ${draft.source.lineOf(path)}` });
+  else if (found !== null) draft.limits.push({ value: { by: 'all', budget: found }, remark: draft.where(path) });
 };
 
 /** What each new key gets: here a limit of every key. */
@@ -58,7 +58,7 @@ const ofKeys: Read = (value, { draft, path }) => {
   const left = Object.keys(given).filter((name) => !amountNames.has(name));
   for (const name of left) draft.note([...path, name], 'write it at each key under `keys`');
   if (typeof amounts === 'string') draft.note(path, amounts);
-  else if (Object.keys(amounts).length > 0) draft.limits.push({ value: { by: 'key', ...amounts }, remark: `line ${draft.source.lineOf(path)}` });
+  else if (Object.keys(amounts).length > 0) draft.limits.push({ value: { by: 'key', ...amounts }, remark: draft.where(path) });
 };
 
 const amountNames = new Set(['max_budget', 'budget_duration', 'rpm_limit', 'tpm_limit', 'max_parallel_requests']);
@@ -72,7 +72,7 @@ export function keyAmounts(given: Fields): Fields | string {
 
 const masterKey: Read = (value, { draft, path }) => {
   const given = new Given('', { master_key: value }, { path: path.slice(0, 1), draft });
-  draft.keys.push({ value: { name: 'master', key: given.secret('master_key', 'LITELLM_MASTER_KEY') ?? reference('LITELLM_MASTER_KEY') }, remark: `line ${draft.source.lineOf(path)}` });
+  draft.keys.push({ value: { name: 'master', key: given.secret('master_key', 'LITELLM_MASTER_KEY') ?? reference('LITELLM_MASTER_KEY') }, remark: draft.where(path) });
   draft.note(path, 'here it is a key of a caller. The dashboard and /api have another one: the first start prints it, or `server.admin_key` sets it');
 };
 
@@ -162,11 +162,11 @@ const readers: Readonly<Record<string, Read>> = {
   redis_db: nothingToDo,
   global_max_parallel_requests: (value, { draft, path }) => {
     const concurrent = countOf(value);
-    if (concurrent !== null) draft.limits.push({ value: { by: 'all', concurrent }, remark: `line ${draft.source.lineOf(path)}` });
+    if (concurrent !== null) draft.limits.push({ value: { by: 'all', concurrent }, remark: draft.where(path) });
   },
   max_parallel_requests: (value, { draft, path }) => {
     const concurrent = countOf(value);
-    if (concurrent !== null) draft.limits.push({ value: { by: 'provider', concurrent }, remark: `line ${draft.source.lineOf(path)}` });
+    if (concurrent !== null) draft.limits.push({ value: { by: 'provider', concurrent }, remark: draft.where(path) });
   },
   max_request_size_mb: (value, { draft }) => {
     const size = numberOf(value);

@@ -35,7 +35,7 @@ export function writeKeys({ keys, draft, accessGroups, ids }: KeySources): void 
   const rows = listOf(keys.value['keys'] ?? keys.value['data']).map(fieldsOf);
   const names = new Set(draft.keys.map(({ value }) => value['name']));
   rows.forEach((row, at) => {
-    const line = keys.lineOf([keys.value['keys'] === undefined ? 'data' : 'keys', at]);
+    const { line } = keys.spotOf([keys.value['keys'] === undefined ? 'data' : 'keys', at]);
     const note = (todo: string): void => void draft.notes.push({ line, what: `${keys.name}: ${nameOf(row)}`, todo });
     const token = textOf(row['token']) ?? '';
     if (!/^[0-9a-f]{64}$/.test(token)) return note('left out: it has no `token` with the hash of the key. Ask with return_full_object=true');

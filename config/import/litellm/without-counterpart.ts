@@ -59,7 +59,6 @@ export const settingsAdvice: Readonly<Record<string, string>> = {
 };
 
 export const sections: Readonly<Record<string, string>> = {
-  include: 'import those files too, and name the results under `include`',
   guardrails: guard,
   mcp_servers: 'the gateway asks models; it is no gateway for MCP servers',
   mcp_tools: 'the gateway asks models; it is no gateway for MCP servers',

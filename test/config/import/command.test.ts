@@ -78,5 +78,36 @@ describe('gateway import', () => {
 
   test('names a file that is not there', () => {
     expect(faultOf(['litellm', '/nowhere/config.yaml']).message).toContain('/nowhere/config.yaml cannot be read');
+    const folder = folderOf({ 'config.yaml': `include: [away.yaml]\n${yaml}` });
+    expect(faultOf(['litellm', join(folder, 'config.yaml')]).message).toContain(`${join(folder, 'away.yaml')} cannot be read`);
+  });
+});
+
+describe('the files that a config of LiteLLM includes', () => {
+  const entry = (name: string, more = '', vendor = 'groq'): string => `  - { model_name: ${name}, litellm_params: { model: ${vendor}/${name}${more} } }\n`;
+  const files = {
+    'config.yaml': `include: [models/more.yaml, settings.yaml]\nmodel_list:\n${entry('one')}${entry('same')}litellm_settings: { fallbacks: [{ one: [three] }], drop_params: true }\n`,
+    'models/more.yaml': `model_list:\n${entry('two', ', seed: 1')}${entry('same', ', api_key: csk-SECRET', 'cerebras')}include: [last.yaml, config.yaml]\n`,
+    'settings.yaml': 'litellm_settings:\n  fallbacks: [{ one: [two] }]\n  newer: 1\n',
+    'last.yaml': `model_list:\n${entry('three', ', top_k: 1')}`,
+  };
+
+  test('are read with it: lists go on, and of all else the last one counts', () => {
+    const { printed } = run(['litellm', join(folderOf(files), 'config.yaml')]);
+    expect(Array.from(printed.matchAll(/- id: (\w+)/g), ([, id]) => id)).toEqual(['one', 'same', 'two', 'three']);
+    expect(printed).toContain('one: { fallbacks: [ two ]');
+  });
+
+  test('are named where something of them is told of', () => {
+    const folder = folderOf(files);
+    const { printed, said } = run(['litellm', join(folder, 'config.yaml')]);
+    expect(printed).toContain(`id: same   # line 4, line 3 of ${join(folder, 'models/more.yaml')};`);
+    expect(printed).toContain(`api_key: "\${CEREBRAS_API_KEY}" }   # line 3 of ${join(folder, 'models/more.yaml')}`);
+    expect(said.split('\n').filter((line) => /seed|top_k|newer|its value/.test(line)).map((line) => line.split(': ').slice(0, 3).join(': '))).toEqual([
+      `  CEREBRAS_API_KEY: its value is in line 3 of ${join(folder, 'models/more.yaml')}`,
+      `  line 2: ${join(folder, 'models/more.yaml')}: model_list[].litellm_params.seed`,
+      `  line 2: ${join(folder, 'last.yaml')}: model_list[].litellm_params.top_k`,
+      `  line 3: ${join(folder, 'settings.yaml')}: litellm_settings.newer`,
+    ]);
   });
 });

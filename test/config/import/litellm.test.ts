@@ -57,7 +57,7 @@ describe('providers', () => {
 
   test('have their keys from variables: the same secret is one, another is another', async () => {
     const { draft, config } = await of('credentials.yaml');
-    expect([...draft.secrets]).toEqual([['OPENAI_API_KEY', 3], ['OPENAI_API_KEY_2', 4]]);
+    expect([...draft.secrets]).toEqual([['OPENAI_API_KEY', { file: 'config.yaml', line: 3 }], ['OPENAI_API_KEY_2', { file: 'config.yaml', line: 4 }]]);
     expect(config.models.map(({ id, providers }) => [id, providers[0]?.providerId])).toEqual([['gpt-4o', 'azure'], ['gpt-4o-mini', 'openai'], ['gpt-4', 'openai-2'], ['gpt-4-turbo', 'openai']]);
     expect(provider(config, 'azure')?.baseUrl).toBe('https://azure-api-base.example/openai/deployments/gpt-4o');
   });
@@ -175,7 +175,7 @@ describe('settings', () => {
 
   test('that nobody knows are listed with their lines', async () => {
     const { notes } = await of('credentials.yaml');
-    expect(notes.filter((note) => /^1\d:/.test(note)).map((note) => note.split(':').slice(0, 2).join(':'))).toEqual(['11: environment_variables.AZURE_API_KEY', '12: include', '13: mcp_servers']);
+    expect(notes.filter((note) => /^1\d:/.test(note)).map((note) => note.split(':').slice(0, 2).join(':'))).toEqual(['11: environment_variables.AZURE_API_KEY', '12: mcp_servers']);
     const strange = await imported('model_list: [{ model_name: a, litellm_params: { model: groq/a, new_thing: 1 } }]\nlitellm_settings:\n  newer_thing: true\nnewest: {}\n');
     expect(strange.notes.filter((note) => note.endsWith('has no counterpart'))).toEqual(['1: model_list[0].litellm_params.new_thing: has no counterpart', '3: litellm_settings.newer_thing: has no counterpart', '4: newest: has no counterpart']);
   });

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { draftText } from '../../../config/import/write.ts';
 import type { Draft } from '../../../config/import/draft.ts';
 import { readForeign } from '../../../config/import/foreign.ts';
+import { withIncludes } from '../../../config/import/litellm/includes.ts';
 import { translate } from '../../../config/import/litellm/translate.ts';
 import { translatePortkey } from '../../../config/import/portkey.ts';
 import { loadConfig } from '../../../config/load.ts';
@@ -38,7 +39,7 @@ function valueOf(name: string): string {
   return /BASE|URL/.test(name) ? `https://${word}.example` : `${word}-with-enough-characters`;
 }
 
-export const imported = async (yaml: string, keys: string | null = null): Promise<Imported> => await loadedOf(translate({ source: readForeign('config.yaml', yaml), keys: keys === null ? null : readForeign('keys.json', keys), catalogue }), 'LiteLLM');
+export const imported = async (yaml: string, keys: string | null = null): Promise<Imported> => await loadedOf(translate({ source: withIncludes(readForeign('config.yaml', yaml), (name) => readForeign(name, example(name))), keys: keys === null ? null : readForeign('keys.json', keys), catalogue }), 'LiteLLM');
 
 /** @param name of the file, and so of the policy */
 export const importedPortkey = async (name: string, json: string): Promise<Imported> => await loadedOf(translatePortkey({ source: readForeign(name, json), catalogue }), 'Portkey');

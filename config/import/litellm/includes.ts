@@ -1,0 +1,42 @@
+/** The other files of a config, which LiteLLM joins with it (https://docs.litellm.ai/docs/proxy/config_management). */
+import { dirname, isAbsolute, join } from 'node:path';
+import { textsOf } from '../foreign.ts';
+import type { Foreign } from '../foreign.ts';
+
+/** Entries of a list that one file brought: those from `first` on. */
+interface Brought {
+  readonly file: Foreign;
+  readonly first: number;
+}
+
+/**
+ * A config with what it includes: lists go on behind each other, and of all else the last file counts. A file that is included includes
+ * others itself; the names of all are relative to the config.
+ * @param read throws where a file cannot be read
+ */
+export function withIncludes(config: Foreign, read: (file: string) => Foreign): Foreign {
+  const value: Record<string, unknown> = { ...config.value, include: undefined };
+  const brought = new Map<string, Brought[]>();
+  const pathsIn = (from: Foreign): string[] => textsOf(from.value['include']).map((name) => (isAbsolute(name) ? name : join(dirname(config.name), name)));
+  const paths = new Set(pathsIn(config));
+  for (const path of paths) {
+    if (path === config.name) continue;
+    const file = read(path);
+    for (const more of pathsIn(file)) paths.add(more);
+    for (const [key, own] of Object.entries({ ...file.value, include: undefined })) {
+      const before = value[key];
+      const goesOn = Array.isArray(before) && Array.isArray(own);
+      brought.set(key, [...(goesOn ? (brought.get(key) ?? []) : []), { file, first: goesOn ? before.length : 0 }]);
+      value[key] = goesOn ? [...before, ...own] : own;
+    }
+  }
+  delete value['include'];
+  return {
+    name: config.name,
+    value,
+    spotOf([key = '', at, ...below]) {
+      const { file, first } = brought.get(String(key))?.findLast((one) => typeof at !== 'number' || at >= one.first) ?? { file: config, first: 0 };
+      return file.spotOf([key, ...(at === undefined ? [] : [typeof at === 'number' ? at - first : at]), ...below]);
+    },
+  };
+}
