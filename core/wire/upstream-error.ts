@@ -182,9 +182,11 @@ function isOfReasoning(complaint: Complaint, { reasoning }: Target): boolean {
 }
 
 // wire: each vendor has its own words for a prompt that is too long, and most give no code. The patterns are in the order OpenAI, OpenAI
-// Responses, Anthropic, Bedrock, Groq, Mistral, Cerebras, Together, Gemini (error texts collected until 2026-11)
+// Responses, Anthropic, Bedrock, Groq, Mistral, Cerebras, Together, Gemini (error texts collected until 2026-11), and Vertex AI
+// (google-gemini/gemini-cli#19727), xAI (cline/cline#3120), Moonshot, Together and SGLang, llama.cpp, LM Studio, Ollama, Poolside behind OpenRouter
+// (earendil-works/pi, packages/ai/src/utils/overflow.ts, 2026), vLLM (vllm/v1/engine), DashScope (Alibaba Cloud Model Studio: Error codes), Z.ai (farion1231/cc-switch#6982)
 const lengthWords =
-  /maximum context length|context window|context limit|prompt is too long|input is too long|too many total text bytes|reduce the length of the messages|too large for model with \d+ maximum|current length is \d+ while limit is|max_new_tokens.{0,20}must be|maximum number of tokens allowed/i;
+  /maximum context length|context window|context limit|prompt is too long|input is too long|too many total text bytes|reduce the length of the messages|too large for model with \d+ maximum|current length is \d+ while limit is|max_new_tokens.{0,20}must be|maximum number of tokens allowed|input token count is \d+ but model only supports|maximum prompt length is|exceeded model token limit|(?:longer|greater) than the (?:maximum model length|(?:model.s )?context length)|available context size|exceeded (?:max )?context length|maximum allowed input length|range of input length should be|prompt exceeds max length/i;
 
 /** The code that callers know, if the provider says the same in other words; null if it does not. */
 function meaning(complaint: Complaint): string | null {

@@ -102,6 +102,7 @@ describe('an error', () => {
 
   it.each([
     ['The input token count (9) exceeds the maximum number of tokens allowed (8).', 'context_length_exceeded'],
+    ['Unable to submit request because the input token count is 1251952 but model only supports up to 1048576. Reduce the input token count and try again.', 'context_length_exceeded'],
     ['Thinking level MINIMAL is not supported for this model.', 'unsupported_value'],
   ])('has the code of what it says: %s', (message, code) => {
     expect(errorOf(400, { error: { code: 400, message, status: 'INVALID_ARGUMENT' } })).toMatchObject({ status: 400, code, message });

@@ -45,6 +45,16 @@ describe("a caller's own fault", () => {
     'Prompt contains 9 tokens, too large for model with 8 maximum context length',
     'Current length is 9000 while limit is 8192',
     '`inputs` tokens + `max_new_tokens` must be <= 4097',
+    "This model's maximum prompt length is 131072 but the request contains 136973 tokens.",
+    'Invalid request: Your request exceeded model token limit: 262144 (requested: 291207)',
+    '<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 258048]',
+    'Prompt exceeds max length',
+    'The decoder prompt (length 12324) is longer than the maximum model length of 8192.',
+    'request (9120 tokens) exceeds the available context size (4096 tokens), try increasing it',
+    "The input (210310 tokens) is longer than the model's context length (163840 tokens).",
+    'The number of tokens to keep from the initial prompt is greater than the context length. Try to load the model with a larger context length, or provide a shorter input',
+    'prompt too long; exceeded max context length by 812 tokens',
+    'Input length 270336 exceeds the maximum allowed input length of 262144 tokens.',
   ])('is a context that is too long in other words: %s', (message) => {
     expect(errorOf(400, { error: { message } })).toMatchObject({ status: 400, code: 'context_length_exceeded' });
   });
