@@ -74,9 +74,11 @@ interface FaultWords {
 }
 
 const quotaWords: FaultWords = {
-  code: /insufficient.?(?:quota|balance|credit|fund)|exceeded.current.quota|billing|credit balance/i,
-  message: /credit balance is too low|insufficient (?:account )?(?:quota|balance|credits?|funds?)\b|exceeded your current quota|billing hard limit|enable billing/i,
+  code: /insufficient.?(?:quota|balance|credit|fund)|exceeded.current.quota|billing|credit balance|\barrearage\b/i,
+  message: /insufficient (?:account )?quota\b|exceeded your current quota|billing hard limit|enable billing/i,
 };
+/** Sentences that say it under every status. Those of `quotaWords` may mean a limit of requests under 429. */
+const emptyAccount = /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds?)\b|used all available credits|monthly spending limit|\bkey limit exceeded\b|specified (?:\w+ )?api usage limits/i;
 const keyWords: FaultWords = {
   code: /(?:incorrect|invalid|not valid).{0,10}api.?key|api.?key.{0,10}(?:incorrect|invalid|not valid)/i,
   message: /(?:incorrect|invalid|not valid).{0,10}api[ -]key\b|api[ -]key\b.{0,10}(?:incorrect|invalid|not valid)/i,
@@ -135,8 +137,12 @@ export function codeIn(value: unknown): string | null {
 
 /** The gateway's own code, or null if the fault is the caller's and passes through. */
 function codeOf({ status, complaint }: Refusal): ErrorCode | null {
-  // wire: an empty account is a 402 (DeepSeek: Error codes), a 429 `insufficient_quota` (OpenAI: Error codes) or a 400 "Your credit balance is too low" (Anthropic: Errors). Another try helps in no case
-  if (status === 402 || (status < 500 && hasCode(complaint, quotaWords)) || (status === 400 && says(complaint, quotaWords))) return 'upstream_quota_exhausted';
+  // wire: an account that is empty, or may not spend more, is a 402 (DeepSeek: Error codes), a 429 `insufficient_quota` (OpenAI: Error codes), a 429
+  // with code 1113 (Z.ai: zai-org/feedback#789, 2026-09), a 429 or 403 (xAI: continuedev/continue#10740, warpdotdev/warp#14867, 2026-08), a 403 (OpenRouter:
+  // danielsmithdevelopment/ClawQL#876, 2026-08), a 412 (Fireworks: pollinations/pollinations#12136, 2026-07), a 400 `Arrearage` (Alibaba Cloud Model Studio:
+  // Error codes), a 400 "Your credit balance is too low" or "You have reached your specified API usage limits" (Anthropic: Errors;
+  // anthropics/claude-code#38035, 2026-03). Another try helps in no case
+  if (status === 402 || (status < 500 && (hasCode(complaint, quotaWords) || emptyAccount.test(unquoted(complaint.message ?? '')))) || (status === 400 && says(complaint, quotaWords))) return 'upstream_quota_exhausted';
   if (callersFault.has(status)) {
     if (says(complaint, modelWords)) return 'upstream_model_not_found';
     if (unserved.test(unquoted(complaint.message ?? ''))) return 'upstream_error';
