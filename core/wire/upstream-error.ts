@@ -74,7 +74,7 @@ interface FaultWords {
 }
 
 const quotaWords: FaultWords = {
-  code: /insufficient.?(?:quota|balance|credit|fund)|exceeded.current.quota|billing|credit balance|\barrearage\b/i,
+  code: /insufficient.?(?:quota|balance|credit|fund)|exceeded.current.quota|billing|credit balance|\barrearage\b|free.?tier.?only|bill.?overdue|commodity.?not.?purchased/i,
   message: /insufficient (?:account )?quota\b|exceeded your current quota|billing hard limit|enable billing/i,
 };
 /** Sentences that say it under every status. Those of `quotaWords` may mean a limit of requests under 429. */

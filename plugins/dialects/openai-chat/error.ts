@@ -3,6 +3,7 @@ import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../core/errors.ts';
 import { codeIn, type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../../core/wire/fields.ts';
+import type { Vendor } from './habits.ts';
 
 /** What an error body says, and the status that it names, if it names one. */
 interface StatedComplaint extends Complaint {
@@ -10,8 +11,10 @@ interface StatedComplaint extends Complaint {
 }
 
 /** Decodes an error reply, which has a status of its own. */
-export function decodeError({ status, headers, body }: WireError, target: Target): GatewayError {
-  return upstreamError({ status, headers, body, complaint: readComplaint(body) }, target);
+export function decodeError({ status, headers, body }: WireError, target: Target, { limitCode }: Pick<Vendor, 'limitCode'> = {}): GatewayError {
+  const said = readComplaint(body);
+  const complaint = status === 429 && limitCode !== undefined && said.code === limitCode ? { ...said, type: null, code: null } : said;
+  return upstreamError({ status, headers, body, complaint }, target);
 }
 
 /** Whether an answer is an error, which some servers send with status 200. */

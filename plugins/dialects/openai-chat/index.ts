@@ -20,7 +20,7 @@ const dialectOf = (vendor: Vendor): Dialect => ({
   decoder: (target) => createDecoder(vendor, target),
   decodeBody: (body, target) => decodeBody(vendor, body, target),
   embedder: (target) => embedderOf(vendor, target),
-  decodeError,
+  decodeError: (error, target) => decodeError(error, target, vendor),
 });
 
 export default definePlugin({

@@ -251,6 +251,8 @@ export const vendors: readonly Vendor[] = [
     // wire: a forced tool is a 400 in thinking mode (Alibaba Cloud Model Studio: Function calling), which is the default from Qwen3.5 on (Deep thinking; can1357/oh-my-pi#886, 2026-06)
     // wire: "Json mode response is not supported when enable_thinking is true" (Structured output; presenton/presenton#184)
     spares: ['tool_choice', 'response_format'],
+    // wire: a 429 `insufficient_quota` is a limit of tokens in a second or a minute (Alibaba Cloud Model Studio: Error codes)
+    limitCode: 'insufficient_quota',
     // wire: "batch size is invalid, it should not be larger than 10" is a 400 (memodb-io/memobase#142, 2025-11)
     embeddings: { most: 10 },
     families: [{ match: /qwen3\.[5-9]/, stopsForTool: true }],

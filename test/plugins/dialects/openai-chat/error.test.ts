@@ -100,6 +100,8 @@ describe('a fault of the provider or of its account', () => {
     ['a limit of the key under 403', 403, { error: { message: 'Key limit exceeded (total limit). Manage it using https://openrouter.ai/settings/keys', code: 403 } }, 'upstream_quota_exhausted'],
     ['a suspended account under 412', 412, { error: { message: 'Account acme is suspended, possibly due to reaching the monthly spending limit or failure to pay past invoices.', param: null, code: 'PRECONDITION_FAILED', type: 'error' } }, 'upstream_quota_exhausted'],
     ['an overdue bill under 400', 400, { error: { code: 'Arrearage', param: null, message: 'Access denied, please make sure your account is in good standing.', type: 'Arrearage' }, request_id: 'f9fdb027' }, 'upstream_quota_exhausted'],
+    ['a free tier that is used up, under 403', 403, { error: { code: 'AllocationQuota.FreeTierOnly', message: 'The free tier of the model has been exhausted.', param: null, type: 'AllocationQuota.FreeTierOnly' } }, 'upstream_quota_exhausted'],
+    ['an overdue bill under 429', 429, { error: { code: 'PostpaidBillOverdue', message: 'The postpaid bill is overdue.' } }, 'upstream_quota_exhausted'],
     ['a limit of requests in the words of a quota', 429, { error: { code: 429, message: 'You exceeded your current quota, please check your plan and billing details.', status: 'RESOURCE_EXHAUSTED' } }, 'upstream_rate_limited'],
     ['a project without billing under 400', 400, { error: { message: 'Gemini API free tier is not available in your country. Please enable billing on your project.' } }, 'upstream_quota_exhausted'],
     ['a key that is not valid under 400', 400, { error: { message: 'API key not valid. Please pass a valid API key.' } }, 'upstream_auth_error'],
@@ -130,6 +132,13 @@ it.each([['Busy', 'Busy'], ['"Busy"', 'Busy'], ['{"message":"Busy"}', 'Busy']])(
 it('an error inside a choice is told with its words and its kind', () => {
   const choice = { index: 0, message: { role: 'assistant', content: '' }, finish_reason: 'error', error: { code: 429, message: 'Rate limited upstream' } };
   expect(() => plugin.dialects?.[0]?.decodeBody({ id: 'x', choices: [choice] }, targetOf('acme'))).toThrow(expect.objectContaining({ code: 'upstream_rate_limited', message: 'Provider "acme" reported an error in its answer: Rate limited upstream' }));
+});
+
+it("a limit of tokens in a minute at Alibaba is none of an empty account, though it has OpenAI's code for one", () => {
+  const error = { message: 'You exceeded your current quota, please check your plan and billing details.', type: 'insufficient_quota', param: null, code: 'insufficient_quota' };
+  const told = (name: string) => plugin.dialects?.find((dialect) => dialect.name === name)?.decodeError({ status: 429, headers: {}, body: { error, request_id: '5d1a' } }, targetOf(name));
+  expect(told('alibaba')).toMatchObject({ status: 429, code: 'upstream_rate_limited', isFinal: false });
+  expect(told('openai')).toMatchObject({ status: 502, code: 'upstream_quota_exhausted', isFinal: true });
 });
 
 describe('an answer of MiniMax that is an error in its own form, with status 200', () => {
