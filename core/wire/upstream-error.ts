@@ -143,6 +143,8 @@ function codeOf({ status, complaint }: Refusal): ErrorCode | null {
   // Error codes), a 400 "Your credit balance is too low" or "You have reached your specified API usage limits" (Anthropic: Errors;
   // anthropics/claude-code#38035, 2026-03). Another try helps in no case
   if (status === 402 || (status < 500 && (hasCode(complaint, quotaWords) || emptyAccount.test(unquoted(complaint.message ?? '')))) || (status === 400 && says(complaint, quotaWords))) return 'upstream_quota_exhausted';
+  // wire: a request of more tokens than the account may send in a minute is a 413 `rate_limit_exceeded` (Groq: HunorLaczko/ha-groq-cloud-api#27, 2026-05)
+  if (status === 413 && /rate.?limit/i.test(complaint.code ?? '')) return 'upstream_rate_limited';
   if (callersFault.has(status)) {
     if (says(complaint, modelWords)) return 'upstream_model_not_found';
     if (unserved.test(unquoted(complaint.message ?? ''))) return 'upstream_error';

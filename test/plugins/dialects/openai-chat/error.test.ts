@@ -109,6 +109,7 @@ describe('a fault of the provider or of its account', () => {
     ['a wrong key under 400', 400, { code: 'x', error: 'Incorrect API key provided: xa***' }, 'upstream_auth_error'],
     ['an unknown model under 400', 400, { error: { message: 'x', code: 'model_not_found' } }, 'upstream_model_not_found'],
     ['a gateway of theirs that waited too long', 504, {}, 'upstream_timeout'],
+    ['a request beyond the tokens of a minute under 413', 413, { error: { message: 'Request too large for model `llama-3.1-8b-instant` in organization `org_1` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Requested 12328, please reduce your message size and try again.', type: 'tokens', code: 'rate_limit_exceeded' } }, 'upstream_rate_limited'],
     ['a conflict', 409, {}, 'upstream_error'],
     ['an HTML page of a proxy', 502, '<html>', 'upstream_error'],
     ['a status of a proxy', 524, '', 'upstream_error'],
