@@ -81,7 +81,7 @@ const quotaWords: FaultWords = {
 const emptyAccount = /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds?)\b|used all available credits|monthly spending limit|\bkey limit exceeded\b|specified (?:\w+ )?api usage limits/i;
 const keyWords: FaultWords = {
   code: /(?:incorrect|invalid|not valid).{0,10}api.?key|api.?key.{0,10}(?:incorrect|invalid|not valid)/i,
-  message: /(?:incorrect|invalid|not valid).{0,10}api[ -]key\b|api[ -]key\b.{0,10}(?:incorrect|invalid|not valid)/i,
+  message: /(?:incorrect|invalid|not valid).{0,10}api[ -]key\b|api[ -]key\b.{0,10}(?:incorrect|invalid|not valid)|^this organization has been disabled/i,
 };
 const modelWords: FaultWords = { code: /model_not_found/i, message: /\bmodel_not_found\b|model identifier is invalid/i };
 /** wire: a provider that does not serve the place where the gateway runs, or its account, says so with a 400 (Gemini API: Available regions; AWS Bedrock: aws-samples/generative-bi-using-rag#361, aws/aws-cli#8717). */
@@ -148,7 +148,8 @@ function codeOf({ status, complaint }: Refusal): ErrorCode | null {
   if (callersFault.has(status)) {
     if (says(complaint, modelWords)) return 'upstream_model_not_found';
     if (unserved.test(unquoted(complaint.message ?? ''))) return 'upstream_error';
-    // wire: Google answers 400 to a wrong key, with the reason API_KEY_INVALID (google.rpc.ErrorInfo); xAI answers 400 "Incorrect API key provided"
+    // wire: Google answers 400 to a wrong key, with the reason API_KEY_INVALID (google.rpc.ErrorInfo); xAI answers 400 "Incorrect API key provided", Anthropic
+    // 400 "This organization has been disabled." (anthropics/claude-code#72457, 2026-06)
     return says(complaint, keyWords) ? 'upstream_auth_error' : null;
   }
   if (status === 403 && complaint.isModerated === true) return null;

@@ -18,6 +18,7 @@ describe('an error reply', () => {
     [400, 'invalid_request_error', 'You have reached your specified workspace API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.', { status: 502, code: 'upstream_quota_exhausted', retryable: true }],
     [429, 'rate_limit_error', '[1113][Insufficient balance or no resource package. Please recharge.][20260922232915e8288c66f9ff4aaa]', { code: 'upstream_quota_exhausted' }],
     [401, 'authentication_error', 'invalid x-api-key', { code: 'upstream_auth_error', message: "The provider rejected the gateway's credentials." }],
+    [400, 'invalid_request_error', 'This organization has been disabled.', { status: 502, code: 'upstream_auth_error', retryable: true }],
     [402, 'billing_error', 'Pay first.', { code: 'upstream_quota_exhausted' }],
     [403, 'permission_error', 'Not yours.', { code: 'upstream_auth_error' }],
     [404, 'not_found_error', 'model: claude-9', { code: 'upstream_model_not_found', retryable: true }],
