@@ -152,18 +152,22 @@ function codeOf({ status, complaint }: Refusal): ErrorCode | null {
     // 400 "This organization has been disabled." (anthropics/claude-code#72457, 2026-06)
     return says(complaint, keyWords) ? 'upstream_auth_error' : null;
   }
-  if (status === 403 && complaint.isModerated === true) return null;
+  if (status === 403 && isModerated(complaint)) return null;
   return statusCodes[status] ?? 'upstream_error';
 }
 
+/** wire: a filter of xAI refuses with 403 and the code of a key that may not do this, `permission-denied` (theopenco/llmgateway#1785, 2026-03; Wei-Shaw/sub2api#5359, 2026-08). */
+const isModerated = ({ message, isModerated: isFiltered }: Complaint): boolean => isFiltered === true || /content violates usage guidelines/i.test(unquoted(message ?? ''));
+
 function passedThrough(refusal: Refusal, target: Target): GatewayError {
   const { status, complaint } = refusal;
-  const { message, type, param, code, isModerated } = complaint;
+  const { message, type, param, code } = complaint;
+  const isFiltered = isModerated(complaint);
   const clean = (words: string): string => sanitise(words, target.provider);
   const passed = {
-    status: isModerated === true && status === 403 ? 400 : status,
+    status: isFiltered && status === 403 ? 400 : status,
     type: clean(type ?? 'invalid_request_error'),
-    code: isModerated === true ? 'content_filter' : clean(meaning(complaint) ?? code ?? 'upstream_invalid_request'),
+    code: isFiltered ? 'content_filter' : clean(meaning(complaint) ?? code ?? 'upstream_invalid_request'),
   };
   const said = clean(message ?? `Provider "${target.provider.id}" ${mannerOf(refusal)}.`);
   return new GatewayError(passed, said, { param: isOfReasoning(complaint, target) ? reasoningField(target.reasoning) : param === null ? null : clean(param), upstreamStatus: status });
@@ -215,7 +219,7 @@ const longestMessage = 2048;
 export function sanitise(message: string, provider: Provider): string {
   let clean = message;
   for (const secret of secretsOf(provider)) if (secret.length >= 4) clean = clean.replaceAll(secret, '[redacted]');
-  clean = clean.replaceAll(/\b(?:sk|gsk)-[\w*-]{12,}/g, '[redacted]');
+  clean = clean.replaceAll(/\b(?:sk|gsk)-[\w*-]{12,}|(?<=\bAPI key ID: )[\w-]+/g, '[redacted]');
   if (Buffer.byteLength(clean) <= longestMessage) return clean;
   return `${new TextDecoder().decode(Buffer.from(clean).subarray(0, longestMessage - 8), { stream: true })}…`;
 }

@@ -23,6 +23,7 @@ describe("a caller's own fault", () => {
     ["OpenRouter's cause", 400, { error: { message: 'Provider returned error', code: 400, metadata: { raw: '{"error":{"message":"Too long","code":"string_above_max_length"}}' } } }, { message: 'Provider returned error: Too long', code: 'string_above_max_length' }],
     ["Azure's filter", 400, { error: { code: 'content_filter', message: 'Filtered', type: null, innererror: {} } }, { code: 'content_filter', type: 'invalid_request_error' }],
     ["OpenRouter's moderation", 403, { error: { code: 403, message: 'Flagged', metadata: { reasons: ['violence'], flagged_input: 'x' } } }, { status: 400, code: 'content_filter' }],
+    ["xAI's filter", 403, { code: 'The caller does not have permission to execute the specified operation', error: 'Content violates usage guidelines. Team: 7f3a, API key ID: 16f2151a-40f4, Model: grok-4-0709, Failed check: SAFETY_CHECK_TYPE_BIO' }, { status: 400, code: 'content_filter', message: 'Content violates usage guidelines. Team: 7f3a, API key ID: [redacted], Model: grok-4-0709, Failed check: SAFETY_CHECK_TYPE_BIO' }],
   ])('is read from %s', (_, status, body, wanted) => {
     expect(errorOf(status, body)).toMatchObject({ status: (wanted as { status?: number }).status ?? status, retryable: false, ...wanted });
   });

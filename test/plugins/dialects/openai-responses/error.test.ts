@@ -27,6 +27,7 @@ describe("a caller's own fault", () => {
     ['HTML', 400, '<html>nginx</html>', { message: 'Provider "acme" answered 400.' }],
     ['raw text that only looks like JSON', 400, { error: { message: 'No', metadata: { raw: '{half' } } }, { message: 'No: {half' }],
     ['a long prompt', 400, { error: { message: 'Your input exceeds the context window of this model.', code: null } }, { code: 'context_length_exceeded' }],
+    ["xAI's filter", 403, { code: 'permission-denied', error: 'Content violates usage guidelines. ' }, { status: 400, code: 'content_filter', message: 'Content violates usage guidelines.' }],
   ])('is read from %s', (_, status, body, wanted) => {
     expect(errorOf(status, body)).toMatchObject({ status, retryable: false, ...wanted });
   });
