@@ -83,7 +83,15 @@ const keyWords: FaultWords = {
   code: /(?:incorrect|invalid|not valid).{0,10}api.?key|api.?key.{0,10}(?:incorrect|invalid|not valid)/i,
   message: /(?:incorrect|invalid|not valid).{0,10}api[ -]key\b|api[ -]key\b.{0,10}(?:incorrect|invalid|not valid)|^this organization has been disabled/i,
 };
-const modelWords: FaultWords = { code: /model_not_found/i, message: /\bmodel_not_found\b|model identifier is invalid/i };
+/**
+ * wire: 400 "Model Not Exist" (DeepSeek: deepwn/addi#13, 2026-03; Alibaba Cloud Model Studio: Error codes), "Unknown Model, please check the model code."
+ * (Z.ai: deepseek-ai/DeepSeek-V3#1103, 2026-02), "… is not a valid model ID" (OpenRouter: continuedev/continue#10758, 2026-02), the type `invalid_model`
+ * (Mistral: tmc/langchaingo#1233; Perplexity: FerroxLabs/wayland#603, 2026-07).
+ */
+const modelWords: FaultWords = {
+  code: /model_not_found|\binvalid_model\b/i,
+  message: /\bmodel_not_found\b|model identifier is invalid|^model not exist\b|^unknown model, please check\b|is not a valid model id\b/i,
+};
 /** wire: a provider that does not serve the place where the gateway runs, or its account, says so with a 400 (Gemini API: Available regions; AWS Bedrock: aws-samples/generative-bi-using-rag#361, aws/aws-cli#8717). */
 const unserved = /user location is not supported|not allowed from unsupported countries|^operation not allowed\b/i;
 
