@@ -84,7 +84,8 @@ function parsed(raw: unknown): Fields | null {
   }
 }
 
-const messageFields = ['message', 'Message', 'msg', 'detail', 'error', 'faultstring', 'description'];
+// wire: `errors` is a list (Cloudflare: Workers AI, Errors; anomalyco/opencode#23773, 2026-04)
+const messageFields = ['message', 'Message', 'msg', 'detail', 'error', 'errors', 'faultstring', 'description'];
 
 function messageOf(value: unknown, depth = 0): string | null {
   if (depth > deepest) return null;

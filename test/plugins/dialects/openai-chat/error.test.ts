@@ -18,6 +18,7 @@ describe("a caller's own fault", () => {
     ["Mistral's nested details", 422, { object: 'error', message: { detail: [{ loc: ['body', 'top_p'], msg: 'Bad' }] }, type: 'invalid_request_error', code: '1234' }, { message: 'top_p: Bad', code: '1234' }],
     ["Fireworks' fault", 400, { fault: { faultstring: 'Nope' } }, { message: 'Nope' }],
     ['an error in a list', 400, [{ error: { message: 'Listed' } }], { message: 'Listed' }],
+    ["Cloudflare's list", 400, { result: null, success: false, errors: [{ code: 5006, message: 'AiError: Bad input: required properties at /messages' }], messages: [] }, { code: 'upstream_invalid_request', message: 'AiError: Bad input: required properties at /messages' }],
     ['plain text', 400, 'Nope', { message: 'Nope' }],
     ['HTML', 400, '<html>nginx</html>', { message: 'Provider "acme" answered 400.' }],
     ["OpenRouter's cause", 400, { error: { message: 'Provider returned error', code: 400, metadata: { raw: '{"error":{"message":"Too long","code":"string_above_max_length"}}' } } }, { message: 'Provider returned error: Too long', code: 'string_above_max_length' }],
