@@ -162,6 +162,8 @@ export const vendors: readonly Vendor[] = [
     messageDrops: ['cache_control'],
     efforts: threeDegrees,
     budget: thinkingBudget,
+    // wire: within a tool loop earlier reasoning must come back; a model that does not use it ignores it (Fireworks: Reasoning, Interleaved thinking)
+    replay: { field: 'reasoning_content' },
     countsLogprobs: true,
     families: [{ match: /gpt-oss/, efforts: gptOss }],
   },

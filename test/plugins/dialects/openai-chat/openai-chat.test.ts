@@ -302,6 +302,7 @@ describe('reasoning of earlier answers', () => {
     ['deepseek', 'deepseek-reasoner', { ...plain, reasoning_content: 'Hm.' }],
     ['moonshot', 'kimi-k3', { ...plain, reasoning_content: 'Hm.' }],
     ['zai', 'glm-4.7', { ...plain, reasoning_content: 'Hm.' }],
+    ['fireworks', 'accounts/fireworks/models/kimi-k2p5', { ...plain, reasoning_content: 'Hm.' }],
     ['groq', 'openai/gpt-oss-120b', { ...plain, reasoning: 'Hm.' }],
     ['vllm', 'qwen3', { ...plain, reasoning: 'Hm.' }],
     ['openrouter', 'anthropic/claude-sonnet-4.5', { ...plain, reasoning_details: [detail] }],
