@@ -200,6 +200,8 @@ export const vendors: readonly Vendor[] = [
     refusesStreamOptions: true,
     alternates: true,
     plainText: 'all',
+    // wire: of `response_format` it takes text, json_schema and regex; any other is a 400 (567-labs/instructor#1005, 2024-09; Perplexity: Structured outputs)
+    takesSchemasOnly: true,
     drops: ['tools', 'tool_choice', 'parallel_tool_calls', 'stop', 'seed', 'n', 'logit_bias', ...logOfTokens, 'user'],
     efforts: unsaid,
     thinkTags: true,

@@ -85,7 +85,7 @@ describe('a host', () => {
   });
 
   it('is asked for any object by a schema where it refuses plain JSON', () => {
-    expect(sent('lmstudio', { responseFormat: { type: 'json_object' } })).toEqual({ body: { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } } }, changes: [] });
+    for (const name of ['lmstudio', 'perplexity']) expect(sent(name, { responseFormat: { type: 'json_object' } })).toEqual({ body: { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } } }, changes: [] });
     expect(sent('llamacpp', { responseFormat: { type: 'json_object' } }).body).toEqual({ response_format: { type: 'json_object' } });
   });
 
