@@ -41,7 +41,7 @@ class Draft {
   constructor(vendor: Vendor, request: ChatRequest, target: Target) {
     this.#vendor = vendor;
     this.#habits = habitsOf(vendor, target);
-    this.#request = withoutForeign(request, vendor, (parameter) => this.adjustments.add(parameter, 'dropped'));
+    this.#request = this.#withTakenChoice(withoutForeign(request, vendor, (parameter) => this.adjustments.add(parameter, 'dropped')));
     this.#target = target;
     this.#breakpoints = vendor.messageDrops?.filter((field) => field === 'cache_control') ?? [];
     this.#reasoning = target.reasoning.isAutomatic === true && target.reasoning.effort !== 'none' && this.#habits.spares.some((parameter) => isSent(parameter, this.#request)) ? unsetReasoning : target.reasoning;
@@ -113,8 +113,7 @@ class Draft {
   }
 
   #setTools(body: Record<string, unknown>): void {
-    const { parallelToolCalls } = this.#request;
-    const { tools, toolChoice } = this.#toolsToChoose();
+    const { tools, toolChoice, parallelToolCalls } = this.#request;
     // wire: OpenAI answers 400 `empty_array` to an empty list, and 400 to these parameters without tools, where they ask for nothing (OpenAI: Chat completions, error texts)
     const hasTools = tools !== null && tools.length > 0;
     if (hasTools) this.#set(body, 'tools', withPlainSchemas(tools.map((tool) => this.#withoutBreakpoint(tool)), this.#vendor));
@@ -125,14 +124,25 @@ class Draft {
     } else if (hasTools || isForced(toolChoice)) this.#set(body, 'tool_choice', toolChoice === 'required' ? (this.#vendor.requiredWord ?? toolChoice) : toolChoice);
   }
 
-  /** The tools, and the choice among them. Where no tool can be forced by its name, the one that the caller names is sent alone. */
-  #toolsToChoose(): Pick<ChatRequest, 'tools' | 'toolChoice'> {
-    const { tools, toolChoice } = this.#request;
-    const name = typeof toolChoice === 'object' ? toolChoice?.function?.name : undefined;
-    const named = this.#habits.namesNoTool === true && name !== undefined ? (tools?.filter((tool) => tool.function?.name === name) ?? []) : [];
-    if (named.length === 0) return { tools, toolChoice };
-    this.adjustments.add('tool_choice', 'changed to required');
-    return { tools: named, toolChoice: 'required' };
+  /** The request with a choice among its tools that the vendor takes. */
+  #withTakenChoice(request: ChatRequest): ChatRequest {
+    const { tools, toolChoice } = request;
+    if (toolChoice === null || toolChoice === 'auto') return request;
+    const { forcesTools } = this.#vendor;
+    const name = typeof toolChoice === 'object' ? toolChoice.function?.name : undefined;
+    if (this.#habits.namesNoTool === true && name !== undefined) {
+      const named = tools?.filter((tool) => tool.function?.name === name) ?? [];
+      if (named.length === 0) return request;
+      this.adjustments.add('tool_choice', 'changed to required');
+      return { ...request, tools: named, toolChoice: 'required' };
+    }
+    // without tools the model can call none, which is what the caller asks for
+    if (forcesTools === 'never' && toolChoice === 'none') return { ...request, tools: null, toolChoice: null };
+    if (forcesTools === undefined || (forcesTools === 'by-name' && toolChoice !== 'required')) return request;
+    const [only, ...others] = tools ?? [];
+    if (forcesTools === 'by-name' && only?.function !== undefined && others.length === 0) return { ...request, toolChoice: { type: 'function', function: { name: only.function.name } } };
+    this.adjustments.add('tool_choice', 'relaxed to auto');
+    return { ...request, toolChoice: 'auto' };
   }
 
   /** wire: callers set cache breakpoints on a tool, or on its function. */

@@ -120,6 +120,8 @@ export interface Vendor extends Partial<Habits> {
   readonly takesReasoningFields?: boolean;
   /** Of embeddings: the most texts of one call, its name for `dimensions` (null: it takes none), and what it refuses beside `drops`. */
   readonly embeddings?: { readonly most?: number; readonly dimensions?: string | null; readonly drops?: readonly string[] };
+  /** How a tool can be forced, where `tool_choice` has not all its forms: by its name, but not by `required`; or never, because every choice but `auto` is refused. */
+  readonly forcesTools?: 'by-name' | 'never';
   /** The code that means a limit here, under 429, and an empty account at others. */
   readonly limitCode?: string;
   /** The first family that matches counts. */

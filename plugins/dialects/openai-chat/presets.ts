@@ -230,6 +230,8 @@ export const vendors: readonly Vendor[] = [
     baseUrl: 'https://api.z.ai/api/paas/v4',
     // wire: code 1210, "The temperature parameter is illegal", above 1, for every GLM (theopenco/llmgateway#3268, 2026-07)
     hottest: 1,
+    // wire: "Tool choice must be auto" is a 400 (vectorize-io/hindsight#4246, 2026-09; onyx-dot-app/onyx#14192, 2026-08)
+    forcesTools: 'never',
     // wire: the model sees earlier reasoning only if `clear_thinking` is false (Z.ai: Thinking mode)
     efforts: everyDegree(thinking('none'), thinking('enabled', { clear_thinking: false })),
     replay: { field: 'reasoning_content' },
@@ -255,6 +257,8 @@ export const vendors: readonly Vendor[] = [
     // wire: a forced tool is a 400 in thinking mode (Alibaba Cloud Model Studio: Function calling), which is the default from Qwen3.5 on (Deep thinking; can1357/oh-my-pi#886, 2026-06)
     // wire: "Json mode response is not supported when enable_thinking is true" (Structured output; presenton/presenton#184)
     spares: ['tool_choice', 'response_format'],
+    // wire: to `required` 400 'tool_choice is one of the strings that should be ["none", "auto"]' (Alibaba Cloud Model Studio: Error codes; pydantic/pydantic-ai#1265)
+    forcesTools: 'by-name',
     // wire: a 429 `insufficient_quota` is a limit of tokens in a second or a minute (Alibaba Cloud Model Studio: Error codes)
     limitCode: 'insufficient_quota',
     // wire: "batch size is invalid, it should not be larger than 10" is a 400 (memodb-io/memobase#142, 2025-11)

@@ -438,6 +438,27 @@ describe('a forced tool', () => {
     expect(bodyOf(name, { tools, toolChoice: 'required' }, { externalId })).toMatchObject({ tools, tool_choice: 'required' });
   });
 
+  it('is named to Alibaba, which knows no `required`, where there is one, and is only offered where there are several', () => {
+    const externalId = 'qwen3.7-plus';
+    expect(bodyOf('alibaba', { tools: tools.slice(1), toolChoice: 'required' }, { externalId })).toMatchObject({ tools: [tools[1]], tool_choice: named.toolChoice, enable_thinking: false });
+    expect(changesOf('alibaba', { tools: tools.slice(1), toolChoice: 'required' }, { externalId })).toEqual(['reasoning turned off']);
+    const body = bodyOf('alibaba', { tools, toolChoice: 'required' }, { externalId });
+    expect(body).toMatchObject({ tools, tool_choice: 'auto' });
+    expect(body).not.toHaveProperty('enable_thinking');
+    expect(changesOf('alibaba', { tools, toolChoice: 'required' }, { externalId })).toEqual(['tool_choice relaxed to auto']);
+    expect(bodyOf('alibaba', named, { externalId })).toMatchObject({ tool_choice: named.toolChoice });
+  });
+
+  it('is only offered to Z.ai, which takes no other choice than `auto`, and no tool is where none may be called', () => {
+    for (const toolChoice of ['required', named.toolChoice] as const) {
+      expect(bodyOf('zai', { tools, toolChoice }, { externalId: 'glm-5.2' })).toMatchObject({ tools, tool_choice: 'auto' });
+      expect(changesOf('zai', { tools, toolChoice }, { externalId: 'glm-5.2' })).toEqual(['tool_choice relaxed to auto']);
+    }
+    const none = bodyOf('zai', { tools, toolChoice: 'none', parallelToolCalls: true }, { externalId: 'glm-5.2' });
+    for (const field of ['tools', 'tool_choice', 'parallel_tool_calls']) expect(none).not.toHaveProperty(field);
+    expect(changesOf('zai', { tools, toolChoice: 'none' }, { externalId: 'glm-5.2' })).toEqual([]);
+  });
+
   it('is only offered to a model that always thinks, and refuses one while it thinks', () => {
     expect(bodyOf('moonshot', named, { externalId: 'kimi-k2.7-code' })).toMatchObject({ tools, tool_choice: 'auto' });
     expect(changesOf('moonshot', named, { externalId: 'kimi-k2.7-code' })).toEqual(['tool_choice relaxed to auto']);
