@@ -4,6 +4,7 @@ import { parameterNames, unsetReasoning } from '../../../core/chat.ts';
 import type { ChatRequest, Reasoning, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
 import { asGiven } from '../../../core/wire/json.ts';
 import type { Provider } from '../../../core/config.ts';
+import { GatewayError } from '../../../core/errors.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
 import { clampedBudget, isClaude } from '../families/claude.ts';
@@ -15,7 +16,7 @@ import { withoutForeign } from './foreign.ts';
 import { type Habits, habitsOf, type Vendor } from './habits.ts';
 import { encodeMessages, without } from './messages.ts';
 
-/** Encodes a request, credentials not included. A pure function. */
+/** Encodes a request, credentials not included. A pure function. Throws `unsupported_value` for what the vendor cannot do. */
 export function encode(vendor: Vendor, request: ChatRequest, target: Target): WireRequest {
   const draft = new Draft(vendor, request, target);
   return {
@@ -68,9 +69,11 @@ class Draft {
     return body;
   }
 
-  /** Any object is what plain JSON asks for, so nothing is changed for the caller. */
+  /** Any object is what plain JSON asks for, so nothing is changed for the caller. Throws `unsupported_value` for a schema where the vendor takes none. */
   #format(format: ResponseFormat): ResponseFormat {
-    if (this.#vendor.takesSchemasOnly !== true || format.type !== 'json_object') return format;
+    const { takesNoSchemas, takesSchemasOnly } = this.#vendor;
+    if (takesNoSchemas === true && format.type === 'json_schema') throw new GatewayError('unsupported_value', 'This provider gives no answer by a JSON Schema. Ask for "json_object", and say in the prompt what the JSON has.', { param: 'response_format' });
+    if (takesSchemasOnly !== true || format.type !== 'json_object') return format;
     return { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } };
   }
 

@@ -92,6 +92,8 @@ export interface Vendor extends Partial<Habits> {
   readonly hottest?: number;
   /** True if it gives JSON by a schema alone, and refuses `json_object`. */
   readonly takesSchemasOnly?: boolean;
+  /** True if it gives JSON, and none by a schema. */
+  readonly takesNoSchemas?: boolean;
   /** True if `logprobs` is a number. */
   readonly countsLogprobs?: boolean;
   /** Fields of messages, content parts and tool calls that it refuses; `cache_control` of tools and of the whole request too. */

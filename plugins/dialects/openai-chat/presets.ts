@@ -78,6 +78,8 @@ export const vendors: readonly Vendor[] = [
   {
     name: 'deepseek',
     baseUrl: 'https://api.deepseek.com',
+    // wire: to a schema 400 "This response_format type is unavailable now" (UKGovernmentBEIS/inspect_ai#4916, 2026-08; DeepSeek: JSON output)
+    takesNoSchemas: true,
     efforts: thinkingDegrees({}, 'low', 'low', 'medium', 'high', 'max'),
     replay: { field: 'reasoning_content' },
     families: [

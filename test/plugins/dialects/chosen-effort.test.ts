@@ -75,6 +75,8 @@ const served: readonly (readonly [dialect: string, model: string])[] = [
 describe('the effort of an auto-routed request', () => {
   it.each(served)('changes nothing else that %s %s is sent', (dialect, model) => {
     for (const [words, said] of wishes) {
+      // it takes no schema, with or without an effort
+      if (dialect === 'deepseek' && said === schema) continue;
       const it = { dialect, model, said };
       expect(restOf(it, chosen('low')), words).toEqual(restOf(it, unset));
       expect(wireOf(it, chosen('low')).changes.filter((change) => !change.startsWith('reasoning')), words).toEqual(wireOf(it, unset).changes.filter((change) => !change.startsWith('reasoning')));

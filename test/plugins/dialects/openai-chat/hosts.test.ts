@@ -89,6 +89,12 @@ describe('a host', () => {
     expect(sent('llamacpp', { responseFormat: { type: 'json_object' } }).body).toEqual({ response_format: { type: 'json_object' } });
   });
 
+  it('refuses a schema before DeepSeek does, so that the next provider is asked', () => {
+    const responseFormat = { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } };
+    expect(() => sent('deepseek', { responseFormat })).toThrow(expect.objectContaining({ status: 400, code: 'unsupported_value', param: 'response_format', upstreamStatus: null }));
+    expect(sent('deepseek', { responseFormat: { type: 'json_object' } }).body).toEqual({ response_format: { type: 'json_object' } });
+  });
+
   it('refuses to stop a model that always thinks', () => {
     expect(() => sent('minimax', {}, { model: 'MiniMax-M2.7', effort: 'none' })).toThrow(expect.objectContaining({ code: 'unsupported_value' }));
   });
