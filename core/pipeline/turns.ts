@@ -78,10 +78,11 @@ export class Turns {
   /** What a failure changes. Throws the error where no other candidate may do better. */
   failed({ turn, error }: Failed): void {
     const { candidate, round } = turn;
-    if (refusesChosenEffort(candidate, error)) {
+    const again = withoutRefused(candidate, error);
+    if (again !== null) {
       // the caller did not ask for it
       this.#uncounted++;
-      this.#waiting = [turn, ...this.#waiting].map((one) => (one.candidate.mapping === candidate.mapping ? { ...one, candidate: { ...one.candidate, reasoning: chosenNone } } : one));
+      this.#waiting = [turn, ...this.#waiting].map((one) => (one.candidate.mapping === candidate.mapping ? { ...one, candidate: { ...one.candidate, ...again } } : one));
       return;
     }
     if (!mayMoveOn(error)) throw error;
@@ -109,9 +110,14 @@ export class Turns {
 /** What the gateway chooses where the model has refused what it chose before. */
 const chosenNone: Reasoning = { ...unsetReasoning, isAutomatic: true };
 
-/** Whether a provider refused the effort that the gateway chose. It is asked again without: the caller did not ask for an effort. */
-const refusesChosenEffort = ({ reasoning }: Candidate, { param, upstreamStatus }: GatewayError): boolean =>
-  reasoning?.isAutomatic === true && reasoning.effort !== null && upstreamStatus !== null && param === reasoningField(reasoning);
+/** What changes of a candidate that refused what the gateway asked for and the caller did not: it is asked again without. Null: it refused something else. */
+function withoutRefused({ reasoning, mapping }: Candidate, { code, param, upstreamStatus }: GatewayError): Pick<Candidate, 'reasoning'> | Pick<Candidate, 'mapping'> | null {
+  if (upstreamStatus === null) return null;
+  if (reasoning?.isAutomatic === true && reasoning.effort !== null && param === reasoningField(reasoning)) return { reasoning: chosenNone };
+  // wire: accounts that are not verified get no summaries (OpenAI: API organization verification; continuedev/continue#9602, 2026-01)
+  if (code === 'unsupported_value' && param === 'reasoning.summary' && mapping.reasoning?.exposes === 'text') return { mapping: { ...mapping, reasoning: { ...mapping.reasoning, exposes: 'nothing' } } };
+  return null;
+}
 
 /** Failures that may be over in a moment, so that the same target may be asked again. A time limit that has passed is not waited for once more. */
 const mayPass: ReadonlySet<string> = new Set(['upstream_rate_limited', 'upstream_unreachable', 'upstream_invalid_response', 'upstream_truncated', 'upstream_error', 'upstream_unavailable', 'upstream_overloaded']);
@@ -126,7 +132,7 @@ function behindOthers(turns: readonly Turn[], { mapping }: Candidate): readonly 
 }
 
 /** Whether a failure leaves others to ask. Else it is what the caller is told. */
-const leavesOthers = ({ turn: { candidate }, error }: Failed): boolean => refusesChosenEffort(candidate, error) || mayMoveOn(error);
+const leavesOthers = ({ turn: { candidate }, error }: Failed): boolean => withoutRefused(candidate, error) !== null || mayMoveOn(error);
 
 /** Whether another candidate may answer where this one failed: also one whose format can express the request, or whose context window is larger. */
 const mayMoveOn = (error: GatewayError): boolean => error.retryable || cannotSay(error) || error.code === 'context_length_exceeded';

@@ -92,8 +92,8 @@ const modelWords: FaultWords = {
   code: /model_not_found|\binvalid_model\b/i,
   message: /\bmodel_not_found\b|model identifier is invalid|^model not exist\b|^unknown model, please check\b|is not a valid model id\b/i,
 };
-/** wire: a provider that does not serve the place where the gateway runs, or its account, says so with a 400 (Gemini API: Available regions; AWS Bedrock: aws-samples/generative-bi-using-rag#361, aws/aws-cli#8717). */
-const unserved = /user location is not supported|not allowed from unsupported countries|^operation not allowed\b/i;
+/** wire: a provider that does not serve the place where the gateway runs, or its account, says so with a 400 (Gemini API: Available regions; AWS Bedrock: aws-samples/generative-bi-using-rag#361, aws/aws-cli#8717; OpenAI: API organization verification, Lamb-Project/lamb#54, 2025-10). */
+const unserved = /user location is not supported|not allowed from unsupported countries|^operation not allowed\b|^your organization must be verified to stream\b/i;
 
 /** safety: a page may repeat the request. A message of the provider says what is wrong in its first words. */
 const searchedCharacters = 2048;
@@ -195,6 +195,7 @@ const wordsIn = ({ message, param }: Complaint): string => `${param ?? ''} ${mes
 function isOfReasoning(complaint: Complaint, { reasoning }: Target): boolean {
   if (reasoning.effort === null && reasoning.maxTokens === null) return false;
   const { param } = complaint;
+  if (param === 'reasoning.summary') return false;
   if (param !== null && param !== 'include') return /^(?!messages|input|contents).*(?:reasoning|thinking|effort)/i.test(param);
   const said = wordsIn(complaint);
   // the caller knows nothing of an effort that the gateway chose, so every word about thinking is about that effort

@@ -104,6 +104,31 @@ describe('a refused effort of the gateway', () => {
   });
 });
 
+/** What OpenAI says to an account that has not been verified. */
+const unverified = (what: string, param: string): object => ({ message: `Your organization must be verified to ${what}. Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization. If you just verified, it can take up to 15 minutes for access to propagate.`, type: 'invalid_request_error', param, code: 'unsupported_value' });
+
+describe('an account that gets no summaries of reasoning', () => {
+  const said = { id: 'r', object: 'response', status: 'completed', output: [{ type: 'message', id: 'm', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'hello', annotations: [] }] }], usage: { input_tokens: 3, output_tokens: 2 } };
+
+  it.each<[string, object, string | undefined]>([
+    ['the effort of the caller', { reasoning_effort: 'high' }, 'high'],
+    ['the effort of the gateway', {}, 'low'],
+  ])('is asked again without one, with %s and beyond the limit of calls', async (_, more, effort) => {
+    const up = await provider(refusal(unverified('generate reasoning summaries', 'reasoning.summary')), answers(said));
+    const { chat, lines } = await gatewayOf(configOf(up, { dialect: 'openai-responses' }));
+    expect((await chat({ model: 'plain', ...more })).status).toBe(200);
+    expect(up.asked.map(({ json }) => json['reasoning'])).toEqual([{ effort, summary: 'auto' }, { effort }]);
+    expect(lines.filter((line) => line.includes('refused the effort'))).toEqual([]);
+  });
+
+  it('is told where it refuses the request without one too', async () => {
+    const up = await provider(refusal(unverified('generate reasoning summaries', 'reasoning.summary')), refusal(unverified('generate reasoning summaries', 'reasoning.summary')));
+    const { chat } = await gatewayOf(configOf(up, { dialect: 'openai-responses' }));
+    expect(await errorOf(await chat({ model: 'plain', reasoning_effort: 'high' }))).toMatchObject({ code: 'unsupported_value', param: 'reasoning.summary' });
+    expect(up.asked).toHaveLength(2);
+  });
+});
+
 describe('an effort of the gateway', () => {
   it.each([['google', 'gemini-2.5-flash', { candidates: [{ content: { parts: [{ text: 'hello' }] }, finishReason: 'STOP' }] }], ['mistral', 'mistral-small-latest', completion('hello')]])('is no change of the request: %s has another word for it', async (dialect, externalId, body) => {
     const up = await provider(answers(body));

@@ -117,6 +117,7 @@ describe('a fault of the provider or of its account', () => {
     ['an unknown model under 400', 400, { error: { message: 'x', code: 'model_not_found' } }, 'upstream_model_not_found'],
     ['a gateway of theirs that waited too long', 504, {}, 'upstream_timeout'],
     ['a request beyond the tokens of a minute under 413', 413, { error: { message: 'Request too large for model `llama-3.1-8b-instant` in organization `org_1` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Requested 12328, please reduce your message size and try again.', type: 'tokens', code: 'rate_limit_exceeded' } }, 'upstream_rate_limited'],
+    ['an account that may not have streams under 400', 400, { error: { message: 'Your organization must be verified to stream this model. Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization.', type: 'invalid_request_error', param: 'stream', code: 'unsupported_value' } }, 'upstream_error'],
     ['a conflict', 409, {}, 'upstream_error'],
     ['an HTML page of a proxy', 502, '<html>', 'upstream_error'],
     ['a status of a proxy', 524, '', 'upstream_error'],
