@@ -1,5 +1,6 @@
 /** `@anthropic-ai/sdk` asks the started executable, and behind it stand the providers' APIs as `@copilotkit/aimock` mocks them. */
 import Anthropic from '@anthropic-ai/sdk';
+import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { plainAnswers, protocolConfig, protocols, startAimock } from '../_kit/aimock.ts';
 import type { Aimock, Protocol } from '../_kit/aimock.ts';
@@ -89,6 +90,22 @@ describe('thinking over two turns', () => {
       expect(Array.isArray(thoughts) ? new Set(thoughts) : thoughts).toEqual(Array.isArray(whole) ? new Set(whole) : whole);
     }
   });
+});
+
+describe.each(ways)('a tool runner, which would leave the conversation to a thread of the server, %s', (_, ask) => {
+  test.each(protocols)('has the whole conversation sent on, over %s', async (model) => {
+    const tool: BetaRunnableTool<object> = { ...weather, run: () => '21 degrees', parse: (input) => input as object };
+    const params = { model, max_tokens: 4096, messages: [question], tools: [tool] };
+    const runner = ask === plain ? client.beta.messages.toolRunner(params) : client.beta.messages.toolRunner({ ...params, stream: true });
+    expect(textIn((await runner.runUntilDone()) as Message)).toBe('It is warm in Rome.');
+    for (const said of [question.content, '21 degrees']) expect(JSON.stringify(sent())).toContain(said);
+  });
+});
+
+test('a thread is refused where the client does not go on without one', async () => {
+  const refused = await client.beta.messages.thread({ model: 'anthropic', max_tokens: 100 }).send({ role: 'user', content: 'Greet me.' }).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(Anthropic.BadRequestError);
+  expect(refused).toMatchObject({ error: { error: { type: 'invalid_request_error', message: expect.stringContaining('"thread"'), details: { error_code: 'thread_unsupported_request' } } } });
 });
 
 describe('failures', () => {

@@ -64,7 +64,12 @@ export interface MessagesEvent {
 
 export interface MessagesError {
   readonly type: 'error';
-  readonly error: { readonly type: string; readonly message: string };
+  readonly error: {
+    readonly type: string;
+    readonly message: string;
+    /** Where a `thread` is refused: the SDKs send the whole conversation then. */
+    readonly details?: { readonly error_code: string };
+  };
   /** The `x-request-id` of the answer. */
   readonly request_id: string;
 }

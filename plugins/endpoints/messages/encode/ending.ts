@@ -4,7 +4,7 @@ import type { Chunk, FinishReason, Usage } from '../../../../core/chat.ts';
 import type { GatewayError } from '../../../../core/errors.ts';
 import type { ReplyHead } from '../../../../core/pipeline/door.ts';
 import { type Fields, fieldsOf } from '../../../../core/wire/fields.ts';
-import { form } from '../parse/request.ts';
+import { form, threadParam } from '../parse/request.ts';
 
 /** A chunk with what only this format knows. */
 export type NativeChunk = Extract<Chunk, { readonly type: 'native' }>;
@@ -103,5 +103,8 @@ const ownWords = /prompt is too long|exceed context limit/i;
 /** wire: errors of this API have no code. By these words Claude Code knows that it must shorten the conversation. */
 const wordsOf = ({ code, message }: GatewayError): string => (code === 'context_length_exceeded' && !ownWords.test(message) ? `prompt is too long: ${message}` : message);
 
+/** wire: by this detail the SDKs know that they must send the whole conversation, and no thread (Anthropic: Message threads) */
+const detailsOf = ({ param }: GatewayError): object => (param === threadParam ? { details: { error_code: 'thread_unsupported_request' } } : {});
+
 /** The body of an error reply, and the data of an error event. @param id of the request, as in `x-request-id` */
-export const errorBody = (error: GatewayError, id: string): string => JSON.stringify({ type: 'error', error: { type: typeOf(error.status), message: wordsOf(error) }, request_id: id });
+export const errorBody = (error: GatewayError, id: string): string => JSON.stringify({ type: 'error', error: { type: typeOf(error.status), message: wordsOf(error), ...detailsOf(error) }, request_id: id });

@@ -1,6 +1,7 @@
 /** Checks the body of a request field by field. What only this format has is kept for providers of the same format, and named where another one is asked. */
 import { hash } from 'node:crypto';
 import type { ChatRequest, Native } from '../../../../core/chat.ts';
+import { GatewayError } from '../../../../core/errors.ts';
 import { bodyFields, boolean, count, integer, listOf, modelName, number, object, optional, text } from '../../../../core/wire/checks.ts';
 import { type Fields, fieldsOf } from '../../../../core/wire/fields.ts';
 import { conversationOf } from './messages.ts';
@@ -10,9 +11,13 @@ import { choiceOf, formatOf, toolsOf } from './tools.ts';
 /** The name of this wire format in the form in the middle. */
 export const form = 'messages';
 
+/** The parameter of a conversation that the server keeps between two requests. */
+export const threadParam = 'thread';
+
 /** The request that a body describes. Throws a `GatewayError` with the `param` at fault. */
 export function parseMessages(body: unknown, headers: Readonly<Record<string, string | undefined>>): ChatRequest {
-  const { model, messages, system, stream, tools, tool_choice, thinking, output_config: config, max_tokens, stop_sequences, temperature, top_p, top_k, metadata, ...more } = bodyFields(body);
+  const { model, messages, system, stream, tools, tool_choice, thinking, output_config: config, max_tokens, stop_sequences, temperature, top_p, top_k, metadata, thread, ...more } = bodyFields(body);
+  refuseThread(thread);
   const name = modelName(model);
   const conversation = conversationOf(system, messages);
   const { format, ...effort } = optional('output_config', config, object) ?? {};
@@ -45,6 +50,14 @@ export function parseMessages(body: unknown, headers: Readonly<Record<string, st
     native: nativeOf({ ...more, metadata }, thoughts, betasIn(headers)),
     ...(wantsTextLast(headers) && { door: { text_last: true } }),
   };
+}
+
+/**
+ * safety: a request that continues a thread has its new messages alone. The gateway keeps no messages, and its ids are not those of the provider:
+ * the model would be asked without the conversation.
+ */
+function refuseThread(thread: unknown): void {
+  if (thread !== undefined && thread !== null) throw new GatewayError('unsupported_value', 'The gateway keeps no "thread". Send the whole conversation in "messages", without "thread".', { param: threadParam });
 }
 
 /** wire: Claude Code 2.1.330 takes the last block of an answer for its result: where that block is thinking, `claude -p` prints nothing. It sends `x-app: cli` */
