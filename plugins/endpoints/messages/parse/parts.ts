@@ -44,6 +44,7 @@ const readers: ReadonlyMap<string, PartReader> = new Map<string, PartReader>([
   ['image', imagePart],
   ['document', documentPart],
   ['search_result', searchPart],
+  ['tool_reference', referencePart],
 ]);
 
 function textPart(param: string, { text: words, ...more }: Fields): ContentPart {
@@ -93,6 +94,11 @@ function searchPart(param: string, block: Fields): ContentPart {
   if (words === null) return onlyHere(param, block, 'a search result that is not text');
   const heading = [block['title'], block['source']].flatMap((line) => textOf(line) ?? []);
   return { type: 'text', text: [...heading, words].join('\n'), ...markOf(block), native: { fields: withoutMark(block), lost: fieldsOf(block['citations'])['enabled'] === true ? ['messages.content.citations'] : [] } };
+}
+
+/** wire: what a search for tools found, by name; the caller declares the tools, and Claude Code 2.1.332 searches at every model (Anthropic: Tool search) */
+function referencePart(param: string, block: Fields): ContentPart {
+  return { type: 'text', text: `The tool "${text(`${param}.tool_name`, block['tool_name'])}" can be called now.`, ...markOf(block), native: { fields: withoutMark(block) } };
 }
 
 /** The text of a content that has nothing else; null where it has. */

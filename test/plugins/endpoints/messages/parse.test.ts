@@ -41,6 +41,7 @@ describe('a provider of the same API', () => {
     ['a document of blocks with an image', { type: 'document', source: { type: 'content', content: [{ type: 'image', source: { type: 'file', file_id: 'f' } }] } }],
     ['a document that is a file', { type: 'document', source: { type: 'file', file_id: 'f1' } }],
     ['a search result', { type: 'search_result', source: 'https://x.example', title: 'X', content: [{ type: 'text', text: 'found' }], citations: { enabled: true } }],
+    ['a tool that a search found', { type: 'tool_reference', tool_name: 'weather' }],
     ['an upload', { type: 'container_upload', file_id: 'f1' }],
     ['a block of tomorrow', { type: 'hologram', data: { a: 1 } }],
   ])('gets %s as it is, also inside a tool result', async (_, block) => {
@@ -125,6 +126,19 @@ describe('a provider of another API', () => {
     expect(headers.get('x-adjusted')).toBeNull();
   });
 
+  it('gets the tools that a search found by name, as text, and their declarations', async () => {
+    const { ask } = await openScene();
+    const found = [{ type: 'tool_reference', tool_name: 'weather' }, { type: 'tool_reference', tool_name: 'tides', cache_control: mark }];
+    const { sent, status } = await ask({
+      model: 'open',
+      tools: [{ name: 'ToolSearch', input_schema: { type: 'object' } }, { ...weather, defer_loading: true }],
+      messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'ToolSearch', input: {} }] }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: found }] }],
+    });
+    expect(status).toBe(200);
+    expect(sent['messages'].at(-1)).toEqual({ role: 'tool', tool_call_id: 't1', content: [{ type: 'text', text: 'The tool "weather" can be called now.' }, { type: 'text', text: 'The tool "tides" can be called now.' }] });
+    expect(sent['tools'].map((tool: Fields) => tool['function'].name)).toEqual(['ToolSearch', 'weather']);
+  });
+
   it('gets the image of a tool in a user message, because its tool messages take text only', async () => {
     const { ask } = await openScene();
     const result = (id: string, content: unknown): Fields => ({ type: 'tool_result', tool_use_id: id, content });
@@ -172,6 +186,7 @@ describe('a wrong request', () => {
     ['a text that is a number', say({ type: 'text', text: 7 }), 'messages[0].content[0].text'],
     ['an image without a source', say({ type: 'image' }), 'messages[0].content[0].source'],
     ['a document of blocks that are no list', say({ type: 'document', source: { type: 'content', content: 7 } }), 'messages[0].content[0].source.content'],
+    ['a found tool without a name', say({ type: 'tool_reference' }), 'messages[0].content[0].tool_name'],
     ['a result without an id', say({ type: 'tool_result', content: 'x' }), 'messages[0].content[0].tool_use_id'],
     ['a call whose input is a text', { messages: [{ role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: '{}' }] }] }, 'messages[0].content[0].input'],
     ['a call whose input is a list', { messages: [{ role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: [] }] }] }, 'messages[0].content[0].input'],
