@@ -114,12 +114,15 @@ class Draft {
 
   #setTools(body: Body): void {
     const { tools, toolChoice } = this.#request;
-    if (tools !== null && tools.length > 0) body['tools'] = tools.flatMap((tool, at) => this.#tool(tool, at));
+    const declared = (tools ?? []).flatMap((tool, at) => this.#tool(tool, at));
+    if (declared.length > 0) body['tools'] = declared;
     if (toolChoice !== null) body['tool_choice'] = choiceOf(toolChoice, customNamesIn(tools));
   }
 
   #tool(tool: Tool, at: number): Fields | readonly Fields[] {
     const { type, function: described, native, ...more } = tool;
+    // the conversation has them where they stand
+    if (native?.fields['additional'] === true) return [];
     // the tools of a namespace are several here, and the first of them has the whole of it
     if (native?.fields['namespace'] !== undefined) return isFields(native.fields['namespace']) ? native.fields['namespace'] : [];
     if (native !== undefined && (native.isAll === true || native.fields['type'] === 'custom')) return native.fields;

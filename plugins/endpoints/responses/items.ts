@@ -8,7 +8,7 @@ import { fieldsOf } from '../../../core/wire/fields.ts';
 import { list, missing, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
 import { fields, someFields, unsupported, without } from './checks.ts';
 import { content } from './content.ts';
-import { memberName } from './tools.ts';
+import { additional, memberName } from './tools.ts';
 import { detailIn, thoughtTexts } from './thoughts.ts';
 
 /** What an item of a turn is, in the order of the items. A dialect of the same form builds them again from it. */
@@ -132,13 +132,13 @@ class Turn {
 
   item(item: Fields, type: string): void {
     this.#order.push({ type: 'item', item });
-    this.#lost.add(`input.${type}`);
+    if (type !== additional) this.#lost.add(`input.${type}`);
   }
 
   /** Null: there is nothing that a provider could be sent. */
   close(): Message | null {
     const isSaid = this.#parts.length + this.#calls.length + this.#images.length > 0;
-    if (!isSaid && this.#lost.size === 0) return null;
+    if (!isSaid && !this.#order.some(({ type }) => type === 'item')) return null;
     const [only] = this.#parts;
     const isText = this.#parts.length === 1 && only?.type === 'text' && only.native === undefined;
     const reasoning = this.#thoughts.join('\n\n');
@@ -198,7 +198,7 @@ const quiet: ReadonlySet<string> = new Set(['phase', 'caller', 'created_by']);
 
 /** Items of tools that ran at a provider: a conversation can go on without them at another one. */
 const ran: ReadonlySet<string> = new Set([
-  'web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'mcp_list_tools', 'mcp_call', 'tool_search_call', 'tool_search_output', 'additional_tools',
+  'web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'mcp_list_tools', 'mcp_call', 'tool_search_call', 'tool_search_output', additional,
 ]);
 
 /** An item that only this API knows. A provider of another form could not answer to it. */

@@ -8,7 +8,7 @@ import { bodyFields, boolean, type Check, count, integer, list, listOf, modelNam
 import { type Fields, isFields, listOf as entriesOf } from '../../../core/wire/fields.ts';
 import { fields, someFields, unsupported } from './checks.ts';
 import { itemsOf, messagesOf, referenceOf } from './items.ts';
-import { toolChoice, toolList } from './tools.ts';
+import { toolChoice, toolList, withAdditional } from './tools.ts';
 
 /** The name of this wire format in the middle. */
 export const form = 'responses';
@@ -74,7 +74,7 @@ export function parseResponseRequest(given: unknown): Parsed {
     stream: optional('stream', stream, boolean) ?? false,
     includeUsage: false,
     reasoning: unsetReasoning,
-    tools: optional('tools', tools, toolList),
+    tools: withAdditional(optional('tools', tools, toolList), messages),
     toolChoice: optional('tool_choice', choice, toolChoice),
     parallelToolCalls: optional('parallel_tool_calls', parallel, boolean),
     responseFormat: optional('text.format', wanted['format'], responseFormat),
@@ -158,5 +158,6 @@ const responseFormat: Check<ResponseFormat> = (param, value) => {
 /** The same request with the messages of what was looked up. */
 export function withItems(request: ChatRequest, before: readonly Message[], items: readonly unknown[]): ChatRequest {
   const { messages, adjustments } = messagesOf(list('input', items));
-  return { ...request, messages: [...request.messages.filter(isInstructions), ...before, ...messages], ...(adjustments.length > 0 && { adjustments }) };
+  const conversation = [...before, ...messages];
+  return { ...request, messages: [...request.messages.filter(isInstructions), ...conversation], tools: withAdditional(request.tools, conversation), ...(adjustments.length > 0 && { adjustments }) };
 }

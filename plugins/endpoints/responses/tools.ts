@@ -4,7 +4,7 @@
  * other form: other providers do not get it, and the reply says so.
  */
 import { hash } from 'node:crypto';
-import type { Tool, ToolChoice } from '../../../core/chat.ts';
+import type { Message, Tool, ToolChoice } from '../../../core/chat.ts';
 import { boolean, type Check, listOf, optional, text, wrongValue } from '../../../core/wire/checks.ts';
 import { inputSchema, isFreeText } from '../../../core/wire/custom-tools/input.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
@@ -68,6 +68,24 @@ export function memberName(namespace: string, name: string): string {
   return whole.length <= longest ? whole : `${whole.slice(0, longest - 9)}_${hash('sha256', whole).slice(0, 8)}`;
 }
 
+/** wire: Codex 0.171 declares its tools in such items of the conversation, and none in the request (openai/codex, as of 2026-11) */
+export const additional = 'additional_tools';
+
+/**
+ * The tools of a request, with those that stand in its conversation; of one name that of the request counts, or the last one. A provider of the same form gets those in the
+ * conversation where they stand.
+ */
+export function withAdditional(tools: readonly Tool[] | null, messages: readonly Message[]): readonly Tool[] | null {
+  const items = messages.flatMap(({ native }) => entriesOf(native?.fields['order']).map((entry) => fieldsOf(fieldsOf(entry)['item'])).filter(({ type }) => type === additional));
+  const found = items.flatMap((item) => optional(`input.${additional}.tools`, item['tools'], toolList) ?? []);
+  if (found.length === 0) return tools;
+  const declaredNames = new Set<unknown>(tools?.map((tool) => tool.function?.name));
+  const last = new Map(found.filter((tool) => tool.function === undefined || !declaredNames.has(tool.function.name)).map((tool, at) => [tool.function?.name ?? at, tool]));
+  return [...(tools ?? []), ...Array.from(last.values(), asAdditional)];
+}
+
+const asAdditional = (tool: Tool): Tool => ({ ...tool, native: { ...tool.native, fields: { ...tool.native?.fields, additional: true } } });
+
 /** What the calls of a tool are called in this API. */
 export interface CallName {
   readonly name: string;
@@ -88,9 +106,10 @@ export function callNames(tools: readonly Tool[] | null): ReadonlyMap<string, Ca
   return names;
 }
 
-/** The tools as the caller declared them. */
+/** The tools of the request as the caller declared them. */
 export const declared = (tools: readonly Tool[] | null): readonly Fields[] =>
   (tools ?? []).flatMap(({ type, native, function: described, ...more }): readonly Fields[] => {
+    if (native?.fields['additional'] === true) return [];
     if (described === undefined) return [native?.fields ?? { type, ...more }];
     const { namespace } = native?.fields ?? {};
     if (namespace !== undefined) return typeof namespace === 'string' ? [] : [fieldsOf(namespace)];

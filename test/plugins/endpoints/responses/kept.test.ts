@@ -74,6 +74,15 @@ describe('a response that is kept', () => {
     ]);
   });
 
+  it('is gone on from with the tools that stood in its conversation', async () => {
+    const up = await provider(answers(calling));
+    const gateway = await logging(oneUpstream(up.url));
+    const one = await respond(gateway, { input: [{ type: 'additional_tools', role: 'developer', tools: [weather] }, { role: 'user', content: 'Weather?' }] });
+    await respond(gateway, { previous_response_id: one.id, input: [{ type: 'function_call_output', call_id: 'c1', output: '20' }] });
+    expect(up.asked.map(({ json }) => json['tools'].map((tool: any) => tool.function.name))).toEqual([['weather'], ['weather']]);
+    expect(one.tools).toEqual([]);
+  });
+
   it('lends its items to a request that refers to them', async () => {
     const up = await provider(answers(calling), answers(completion('It is mild.')));
     const gateway = await logging(oneUpstream(up.url));

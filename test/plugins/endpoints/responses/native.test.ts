@@ -35,6 +35,14 @@ describe('a request', () => {
     expect(sent).toEqual({ ...body, tools: undefined });
   });
 
+  it('has the tools that stand in the conversation there alone', async () => {
+    const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
+    const input = [{ type: 'additional_tools', id: 'at_1', role: 'developer', tools: [flat, { type: 'web_search' }, { type: 'namespace', name: 'files', tools: [custom] }] }, { role: 'user', content: 'hi' }];
+    await respond(gateway, { model: 'native', input });
+    await respond(gateway, { model: 'native', input, tools: [flat] });
+    expect(up.asked.map(({ json }) => [json['input'][0], json['tools']])).toEqual([[input[0], undefined], [input[0], [flat]]]);
+  });
+
   it('has its items in the order and with the fields in which they came', async () => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     const input = [

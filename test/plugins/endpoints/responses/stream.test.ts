@@ -127,6 +127,21 @@ describe('a stream', () => {
     expect(up.asked[1]?.json['messages'][1].tool_calls[0].function.name).toBe('files__read');
   });
 
+  it('calls the tools that stand in the conversation, as Codex declares them', async () => {
+    const { gateway, up } = await behind(chunks(call(0, 'call_a', 'code__exec', '{"input":"ls"}'), event({}, 'tool_calls')));
+    const added = (...tools: object[]): object => ({ type: 'additional_tools', role: 'developer', tools });
+    const input = [added({ type: 'namespace', name: 'code', tools: [{ type: 'custom', name: 'exec' }, { type: 'function', name: 'wait', description: 'Old.' }] }), { role: 'user', content: 'hi' }, added({ type: 'namespace', name: 'code', tools: [{ type: 'function', name: 'wait', description: 'New.' }] })];
+    const weather = { type: 'function', name: 'weather', description: null, parameters: { type: 'object' }, strict: null };
+    const reply = await ask(gateway, { tools: [weather], input, stream: true });
+    expect(reply.headers.get('x-adjusted')).toBeNull();
+    const { response } = readStream(await reply.text());
+    expect(up.asked[0]?.json['tools'].map((tool: any) => [tool.function.name, tool.function.description])).toEqual([['weather', undefined], ['code__exec', undefined], ['code__wait', 'New.']]);
+    expect(response.output).toMatchObject([{ type: 'custom_tool_call', name: 'exec', namespace: 'code', input: 'ls' }]);
+    expect(response.tools).toEqual([weather]);
+    await streamOf(gateway, { tools: [weather], input: [...input, ...response.output, { type: 'custom_tool_call_output', call_id: 'call_a', output: 'a.txt' }] });
+    expect(up.asked[1]?.json['messages'].slice(1)).toMatchObject([{ tool_calls: [{ function: { name: 'code__exec', arguments: '{"input":"ls"}' } }] }, { role: 'tool', content: 'a.txt' }]);
+  });
+
   it('is incomplete where the answer was cut at a limit, and so is its last item', async () => {
     const { gateway } = await behind(chunks(event({ content: 'Once upon' }), event({}, 'length')));
     const { response, types } = await streamOf(gateway, { max_output_tokens: 20 });
