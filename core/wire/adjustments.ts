@@ -1,5 +1,6 @@
 /** The list of parameters that a dialect could not send as the caller set them. The list is bounded, because each record holds it. */
 import type { Adjustment } from '../chat.ts';
+import type { Fields } from './fields.ts';
 
 // safety: a caller may name a million parameters, or one name that fills the whole body; the record and the reply header must stay small
 const mostNamed = 64;
@@ -34,6 +35,13 @@ export class Adjustments {
     const more = this.#known.size - this.#named.length;
     return more === 0 ? this.#named : [...this.#named, { parameter: 'others', change: `${more} more dropped or changed` }];
   }
+}
+
+/** What a caller wants of a stream beside the counts: the gateway makes the events itself, and providers are not asked for it. */
+export function unknownOptions(options: Fields | null): readonly Adjustment[] {
+  const left = new Adjustments();
+  for (const [name, value] of Object.entries(options ?? {})) if (name !== 'include_usage' && value !== null && value !== false) left.add(`stream_options.${name}`, 'dropped');
+  return left.list;
 }
 
 const shortened = (text: string): string => (text.length > longest ? `${text.slice(0, longest).toWellFormed()}...` : text);

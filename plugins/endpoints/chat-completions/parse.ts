@@ -3,8 +3,8 @@
  * known here are kept: those of the body in `rest`, all others at their own place.
  */
 import { unsetReasoning } from '../../../core/chat.ts';
-import type { Adjustment, ChatRequest, ContentPart, Message, ReasoningDetail, ResponseFormat, Tool, ToolCall, ToolChoice } from '../../../core/chat.ts';
-import { Adjustments } from '../../../core/wire/adjustments.ts';
+import type { ChatRequest, ContentPart, Message, ReasoningDetail, ResponseFormat, Tool, ToolCall, ToolChoice } from '../../../core/chat.ts';
+import { unknownOptions } from '../../../core/wire/adjustments.ts';
 import { bodyFields, boolean, type Check, count, integer, listOf, missing, modelName, number, object, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { withoutCustomTools } from './custom-tools.ts';
@@ -21,7 +21,7 @@ export function parseChatRequest(body: unknown): ChatRequest {
   const { model, messages, stream, stream_options, tools, tool_choice, parallel_tool_calls, response_format, max_tokens, max_completion_tokens, ...more } = plain;
   const { temperature, top_p, stop, seed, n, presence_penalty, frequency_penalty, logit_bias, logprobs, top_logprobs, user, ...rest } = more;
   const streamOptions = optional('stream_options', stream_options, object);
-  const adjustments = [...ofTools, ...unknownOptions(streamOptions ?? {})];
+  const adjustments = [...ofTools, ...unknownOptions(streamOptions)];
   return {
     model: modelName(model),
     messages: messageList(messages),
@@ -48,13 +48,6 @@ export function parseChatRequest(body: unknown): ChatRequest {
     ...((declaresFunctions(given) || names.length > 0) && { door: { ...(declaresFunctions(given) && { functions: true }), ...(names.length > 0 && { customs: names }) } }),
     ...(adjustments.length > 0 && { adjustments }),
   };
-}
-
-/** What a caller wants of a stream beside the counts: the gateway makes the events itself, and providers are not asked for it. */
-function unknownOptions(options: Fields): readonly Adjustment[] {
-  const left = new Adjustments();
-  for (const [name, value] of Object.entries(options)) if (name !== 'include_usage' && value !== null && value !== false) left.add(`stream_options.${name}`, 'dropped');
-  return left.list;
 }
 
 /** An object inside the body, without its fields that are null, because null means absent. `content` stays, because a message with tool calls has `content: null`. */

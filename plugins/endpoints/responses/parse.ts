@@ -4,7 +4,8 @@
  */
 import { unsetReasoning } from '../../../core/chat.ts';
 import type { ChatRequest, Message, Native, ResponseFormat } from '../../../core/chat.ts';
-import { bodyFields, boolean, type Check, count, integer, list, listOf, modelName, number, optional, text, wrongValue } from '../../../core/wire/checks.ts';
+import { unknownOptions } from '../../../core/wire/adjustments.ts';
+import { bodyFields, boolean, type Check, count, integer, list, listOf, modelName, number, object, optional, text, wrongValue } from '../../../core/wire/checks.ts';
 import { type Fields, isFields, listOf as entriesOf } from '../../../core/wire/fields.ts';
 import { fields, someFields, unsupported } from './checks.ts';
 import { itemsOf, messagesOf, referenceOf } from './items.ts';
@@ -48,14 +49,15 @@ const repeated = [
 export function parseResponseRequest(given: unknown): Parsed {
   const body = bodyFields(given);
   const { model, input, instructions, stream, store, previous_response_id: previous, conversation, background, tools, tool_choice: choice, ...others } = body;
-  const { max_output_tokens: most, temperature, top_p: topP, parallel_tool_calls: parallel, top_logprobs: alternatives, user, text: form_, include, reasoning, stream_options: _, ...more } = others;
+  const { max_output_tokens: most, temperature, top_p: topP, parallel_tool_calls: parallel, top_logprobs: alternatives, user, text: form_, include, reasoning, stream_options: streamOptions, ...more } = others;
   refuseUnkept(conversation, background);
   const said = optional('instructions', instructions, text);
   const previousId = optional('previous_response_id', previous, text);
   const items = input === undefined && (previousId !== null || isFields(more['prompt'])) ? [] : itemsOf(input);
   if (items.length === 0 && previousId === null && more['prompt'] === undefined) throw wrongValue('input', 'must hold at least one item');
   const isUnread = previousId !== null || items.some((item) => referenceOf(item) !== null);
-  const { messages, adjustments } = isUnread ? { messages: [], adjustments: [] } : messagesOf(items);
+  const { messages, adjustments: ofItems } = isUnread ? { messages: [], adjustments: [] } : messagesOf(items);
+  const adjustments = [...unknownOptions(optional('stream_options', streamOptions, object)), ...ofItems];
   const wanted = optional('text', form_, fields) ?? {};
   const thinking = optional('reasoning', reasoning, fields) ?? {};
   const included = optional('include', include, listOf(text)) ?? [];
@@ -159,5 +161,6 @@ const responseFormat: Check<ResponseFormat> = (param, value) => {
 export function withItems(request: ChatRequest, before: readonly Message[], items: readonly unknown[]): ChatRequest {
   const { messages, adjustments } = messagesOf(list('input', items));
   const conversation = [...before, ...messages];
-  return { ...request, messages: [...request.messages.filter(isInstructions), ...conversation], tools: withAdditional(request.tools, conversation), ...(adjustments.length > 0 && { adjustments }) };
+  const all = [...(request.adjustments ?? []), ...adjustments];
+  return { ...request, messages: [...request.messages.filter(isInstructions), ...conversation], tools: withAdditional(request.tools, conversation), ...(all.length > 0 && { adjustments: all }) };
 }

@@ -1,6 +1,6 @@
 /** What providers of chat completions are asked, and what the door refuses. */
 import { describe, expect, it } from 'vitest';
-import { parseResponseRequest } from '../../../../plugins/endpoints/responses/parse.ts';
+import { parseResponseRequest, withItems } from '../../../../plugins/endpoints/responses/parse.ts';
 import { oneUpstream, twoUpstreams } from '../../../_kit/gateway.ts';
 import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
 import { ask, nativeAnswer, respond, said } from './stage.ts';
@@ -89,6 +89,16 @@ describe('a provider of chat completions', () => {
     expect(adjusted.split(', ')).toHaveLength(8);
     expect(json.tools).toEqual([{ type: 'function', function: { name: 'f', parameters: {} } }]);
     expect(json.messages).toEqual([{ role: 'user', content: [{ type: 'text', text: 'hi' }] }, { role: 'assistant', content: 'Yes.' }, { role: 'user', content: 'And?' }]);
+  });
+
+  it('is not asked for what a caller wants of a stream, and the reply names that, also where the conversation is looked up', async () => {
+    const up = await provider();
+    const gateway = await gatewayOf(oneUpstream(up.url));
+    const reply = await ask(gateway, { stream_options: { include_usage: true, include_obfuscation: true, other: false } });
+    expect(reply.headers.get('x-adjusted')).toBe('stream_options.include_obfuscation: dropped');
+    expect(up.asked[0]?.json).not.toHaveProperty('stream_options');
+    const { request } = parseResponseRequest({ model: 'plain', previous_response_id: 'resp_1', stream_options: { include_obfuscation: true } });
+    expect(withItems(request, [], [{ role: 'user', content: 'hi' }]).adjustments).toEqual([{ parameter: 'stream_options.include_obfuscation', change: 'dropped' }]);
   });
 
   it('gets no tool and no choice of one where it has none of them', async () => {
