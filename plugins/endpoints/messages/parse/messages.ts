@@ -85,10 +85,24 @@ class Said {
       case 'tool_use':
         this.#calls.push(callOf(param, block));
         return;
+      case 'compaction':
+        return this.#addSummary(block);
       default:
-        // blocks of tools that the provider ran, such as a search: another provider answers without them
-        this.#parts.push({ type: String(block['type']), ...markOf(block), native: { fields: withoutMark(block), isAll: true, lost: [`messages.content.${String(block['type']).slice(0, 64)}`] } });
+        return this.#addForeign(block);
     }
+  }
+
+  /** wire: a summary stands for all that was said before it, which clients may leave out then (Anthropic: Compaction) */
+  #addSummary(block: Fields): void {
+    const { content: summary } = block;
+    if (typeof summary !== 'string' || summary === '') return this.#addForeign(block);
+    this.#addText({ type: 'text', text: summary, ...markOf(block), native: { fields: withoutMark(block) } });
+  }
+
+  /** Blocks of tools that the provider ran, such as a search: another provider answers without them. */
+  #addForeign(block: Fields): void {
+    const type = String(block['type']);
+    this.#parts.push({ type, ...markOf(block), native: { fields: withoutMark(block), isAll: true, lost: [`messages.content.${type.slice(0, 64)}`] } });
   }
 
   #addText(said: ContentPart): void {

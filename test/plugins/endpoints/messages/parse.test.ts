@@ -68,6 +68,16 @@ describe('a provider of the same API', () => {
     expect(sent['messages'][1].content).toEqual(content);
   });
 
+  it.each<[string, Fields]>([
+    ['of a conversation', { type: 'compaction', content: 'They spoke of Rome.', encrypted_content: 'sealed', cache_control: mark }],
+    ['that failed', { type: 'compaction', content: null }],
+  ])('gets a summary %s as it is', async (_, summary) => {
+    const { ask } = await scene();
+    const content = [summary, { type: 'text', text: 'Yes.' }];
+    const { sent } = await ask({ model: 'claude', messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content }, { role: 'user', content: 'Go on' }] });
+    expect(sent['messages'][1].content).toEqual(content);
+  });
+
   it('gets instructions between the turns in their places where the caller has the beta for it and the model takes them, else as text of the user', async () => {
     const { ask } = await scene();
     const messages = [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }, { role: 'system', content: [{ type: 'text', text: 'Be kind.' }] }, { role: 'assistant', content: [{ type: 'text', text: 'Yes.' }] }, { role: 'user', content: [{ type: 'text', text: 'And?' }] }, { role: 'system', content: [{ type: 'text', text: 'Be brief.' }] }];
@@ -123,6 +133,13 @@ describe('a provider of another API', () => {
       { type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'document.pdf' } },
       { type: 'text', text: 'X\nhttps://x.example\nfound' },
     ]);
+    expect(headers.get('x-adjusted')).toBeNull();
+  });
+
+  it('gets the summary of what was said before as text', async () => {
+    const { ask } = await openScene();
+    const { sent, headers } = await ask({ model: 'open', messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content: [{ type: 'compaction', content: 'They spoke of Rome.' }, { type: 'text', text: 'Yes.' }] }, { role: 'user', content: 'Go on' }] });
+    expect(sent['messages'][1]).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'They spoke of Rome.' }, { type: 'text', text: 'Yes.' }] });
     expect(headers.get('x-adjusted')).toBeNull();
   });
 
