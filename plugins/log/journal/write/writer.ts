@@ -21,7 +21,7 @@ export interface WriterSettings {
   /** Waits until the device has the bytes (fdatasync), not only the operating system. */
   readonly isDurable: boolean;
   readonly logger: Logger;
-  /** The bound of the frames that wait in memory, in bytes. */
+  /** The bound of the frames that wait in memory while the disk takes none, in bytes. */
   readonly maxWaiting?: number;
   readonly retryMs?: number;
   /** Counts on from here. */
@@ -37,6 +37,8 @@ const largestSegment = 16 * 1024 * 1024;
 const roomForBodies = 0.8;
 /** For how long after a slow write other threads write. */
 const slowForMs = 10_000;
+/** After a request has waited so long for its record, it is over, and its record is all that is left in memory. */
+const heldUpMs = 1000;
 /** For about twenty requests in one write; a larger group gets memory of its own. */
 const scratchBytes = 256 * 1024;
 
@@ -59,8 +61,8 @@ export class JournalWriter {
   #running: Promise<void> | null = null;
   #fault: unknown = null;
   #isFull = false;
-  /** A write is under way that began in an earlier turn of the event loop. */
-  #isAway = false;
+  /** Since when a group is being written; null: none is. */
+  #writingSince: number | null = null;
   /** safety: a disk that lets a write wait must not stop all requests again and again: until then other threads write. */
   #slowUntil = 0;
   #retry: NodeJS.Timeout | undefined;
@@ -90,7 +92,7 @@ export class JournalWriter {
 
   /** What is appended now is written in this turn of the event loop, on this thread. */
   get writesNow(): boolean {
-    return this.#file !== null && !this.#isAway && !this.#settings.isDurable && performance.now() >= this.#slowUntil;
+    return this.#file !== null && this.#writingSince === null && !this.#settings.isDurable && performance.now() >= this.#slowUntil;
   }
 
   /** Why records are not kept as they should be: the last write failed and they wait in memory, or there is no room for more. */
@@ -98,11 +100,17 @@ export class JournalWriter {
     return this.#fault !== null ? 'journal_not_written' : this.pressure === 'full' ? 'journal_full' : null;
   }
 
+  get #isHeldUp(): boolean {
+    return this.#fault !== null || (this.#writingSince !== null && performance.now() - this.#writingSince > heldUpMs);
+  }
+
   /** The share of the room that is taken when so many bytes are added. */
   #used(more: number): number {
     const { maxBytes, maxWaiting } = this.#settings;
     const waiting = this.#waitingBytes + more;
-    return Math.max((this.#onDisk + this.#elsewhere + waiting) / maxBytes, waiting / maxWaiting);
+    const ofDisk = (this.#onDisk + this.#elsewhere + waiting) / maxBytes;
+    // a disk that works takes all of it at once, also bodies that are larger than what may wait
+    return this.#isHeldUp ? Math.max(ofDisk, waiting / maxWaiting) : ofDisk;
   }
 
   /** Tells the writer that so many bytes were deleted, and how many bytes orphans hold: those count towards the bound too. */
@@ -156,6 +164,7 @@ export class JournalWriter {
       this.#waiting = [];
       this.#waitingBytes = 0;
       this.#told = Promise.withResolvers();
+      this.#writingSince = performance.now();
       try {
         await this.#write(encodeFrames(group, this.#scratch));
         this.#recovered();
@@ -169,7 +178,7 @@ export class JournalWriter {
         break;
       }
     }
-    this.#isAway = false;
+    this.#writingSince = null;
     this.#running = null;
   }
 
@@ -201,7 +210,6 @@ export class JournalWriter {
     for (let at = this.#writeNow(file, bytes); at < bytes.length;) {
       const from = at;
       const startedAt = performance.now();
-      this.#isAway = true;
       // safety: a disk that fills up may take a part of the bytes, and the count says how many
       at += await new Promise<number>((resolve, reject) => {
         write(file, bytes, from, bytes.length - from, this.#offset + from, (error, count) => (error === null ? resolve(count) : reject(error)));

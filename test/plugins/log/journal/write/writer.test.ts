@@ -1,4 +1,5 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, onTestFinished, vi } from 'vitest';
 import type { Logger } from '../../../../../core/logger.ts';
@@ -146,6 +147,33 @@ describe('the writer', () => {
     writer.onDisk(60_000, 0);
     expect(writer.pressure).toBe('none');
     await writer.close();
+  });
+
+  test('has room for more than may wait in memory, as long as the disk takes it', async () => {
+    const writer = writerIn(place.path, { maxWaiting: 10_000 });
+    expect(writer.hasRoomFor(20_000)).toBe(true);
+    const written = [writer.append(frame(1, 'x'.repeat(20_000))), writer.append(frame(2))];
+    expect([writer.pressure, await Promise.all(written)]).toEqual(['none', [true, true]]);
+    await writer.close();
+  });
+
+  test.each(['refuses to be written', 'does not answer'])('bounds what waits in memory while the disk %s', async (how) => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const isAway = how === 'refuses to be written';
+    // the kernel lets a writer of a pipe wait until somebody reads
+    if (!isAway) execFileSync('mkfifo', [pathOf(place.path, 1)]);
+    const writer = writerIn(isAway ? join(place.path, 'nowhere') : place.path, { maxWaiting: 10_000, retryMs: 60_000 });
+    const first = writer.append(frame(1));
+    if (isAway) await first;
+    else await nextTurn();
+    vi.advanceTimersByTime(2000);
+    expect(writer.hasRoomFor(20_000)).toBe(false);
+    void writer.append(frame(2, 'x'.repeat(20_000)));
+    expect([writer.pressure, await writer.append(frame(3)), writer.counts.dropped]).toEqual(['full', false, 1]);
+    if (!isAway) closeSync(openSync(pathOf(place.path, 1), 'r'));
+    // what a pipe does not take goes into the next segment
+    expect(await writer.close()).toHaveLength(isAway ? 2 : 0);
   });
 
   test('survives a full disk: says so once, holds up nobody, writes all when there is room', async () => {
