@@ -4,7 +4,7 @@ import type { AlertRule } from '../../../core/limits.ts';
 import { patternOf } from '../../../core/names.ts';
 import type { AttemptResult, RequestRecord } from '../../../core/pipeline/context.ts';
 import { idOf } from './sums.ts';
-import type { Addition } from './sums.ts';
+import type { Addition, Sum } from './sums.ts';
 
 interface Counted {
   readonly rule: AlertRule;
@@ -36,7 +36,7 @@ export class Collector {
     for (const counted of this.#requests) {
       const value = valueOf(record, counted.rule.by);
       const isBad = counted.rule.watches === 'errors' ? record.outcome !== 'answered' : counted.rule.slowMs !== null && record.durationMs > counted.rule.slowMs;
-      if (value !== null) add(counted, value, { isBad, dollars: Number(record.cost ?? 0) });
+      if (value !== null) count(counted, value, { isBad, dollars: Number(record.cost ?? 0) });
     }
   }
 
@@ -44,7 +44,7 @@ export class Collector {
     if (this.#attempts.length === 0) return;
     const isBad = isFault(result);
     if (isBad ? ofTheRequest.has(result.status ?? 0) : result.outcome !== 'answered') return;
-    for (const counted of this.#attempts) add(counted, result.provider, { isBad, dollars: 0 });
+    for (const counted of this.#attempts) count(counted, result.provider, { isBad, dollars: 0 });
   }
 
   /** What was counted since the last call. */
@@ -56,14 +56,26 @@ export class Collector {
     }
     return all;
   }
+
+  /** Puts back what nobody has heard: the next call of `take` has it. */
+  putBack(additions: readonly Addition[]): void {
+    const known = new Map([...this.#requests, ...this.#attempts].map((counted) => [counted.id, counted]));
+    for (const [id, value, requests, bad, dollars] of additions) {
+      const counted = known.get(id);
+      if (counted !== undefined) add(counted, value, { requests, bad, dollars });
+    }
+  }
 }
 
-function add({ sums, pattern }: Counted, value: string, { isBad, dollars }: { isBad: boolean; dollars: number }): void {
-  if (pattern !== null && !pattern.test(value)) return;
+function count(counted: Counted, value: string, { isBad, dollars }: { isBad: boolean; dollars: number }): void {
+  if (counted.pattern?.test(value) !== false) add(counted, value, { requests: 1, bad: isBad ? 1 : 0, dollars });
+}
+
+function add({ sums }: Counted, value: string, { requests, bad, dollars }: Sum): void {
   let sum = sums.get(value);
   if (sum === undefined) sums.set(value, (sum = { requests: 0, bad: 0, dollars: 0 }));
-  sum.requests++;
-  if (isBad) sum.bad++;
+  sum.requests += requests;
+  sum.bad += bad;
   sum.dollars += dollars;
 }
 

@@ -6,6 +6,9 @@ import { Collector } from './collector.ts';
 import type { Addition } from './sums.ts';
 import { everyMs, Watch } from './watch.ts';
 
+/** safety: what is on its way is heard when the parent reads again. To tell it once more would count it twice. */
+const patienceMs = 86_400_000;
+
 const nothing = { webhook: null, rules: [] };
 
 export default definePlugin({
@@ -42,7 +45,11 @@ export default definePlugin({
     function behindParent(): () => unknown {
       const timer = setInterval(() => {
         const additions = collector.take();
-        if (additions.length > 0) peers?.atParent(additions).catch((error: unknown) => logger.warn('the parent did not hear what was counted for the alerts', { error }));
+        if (additions.length === 0) return;
+        peers?.atParent(additions, patienceMs).catch((error: unknown) => {
+          collector.putBack(additions);
+          logger.warn('the parent did not hear what was counted for the alerts; it is told again', { error });
+        });
       }, everyMs).unref();
       hooks.close.tap(() => clearInterval(timer));
       return () => peers?.atParent(null);

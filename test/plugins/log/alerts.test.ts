@@ -1,6 +1,9 @@
 /** log/alerts: what is told, when, to whom, and that it is told once. */
-import { createServer } from 'node:http';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, createServer } from 'node:http';
 import { connect, createServer as createSilent } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Config } from '../../../core/config.ts';
@@ -12,6 +15,8 @@ import { postJson } from '../../../core/wire/egress/post.ts';
 import alerts from '../../../plugins/log/alerts/index.ts';
 import { pluginContract } from '../../contract/plugin.ts';
 import { probe } from '../../core/scene.ts';
+import { admin, ask, config as ofWorkers } from '../../e2e/workers-scene.ts';
+import { start } from '../../_kit/executable.ts';
 import { oneUpstream, quietPlugins, testGateway } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { answers, completion, pause, startUpstream } from '../../_kit/upstream.ts';
@@ -290,4 +295,30 @@ test('the parent of the workers adds up what each of them counted', async () => 
   for (const worker of [1, 2]) side?.answer([[JSON.stringify(rule), '', 2, 1, 0]], worker);
   expect(side?.answer(null, 1)).toMatchObject({ data: [{ facts: '50 % of 4 requests failed in 5 min' }], rules: 1 });
   states.release();
+});
+
+test('what a parent that reads no messages did not hear is told again', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-alerts-'));
+  const handle = "async () => { for (let at = 0; at < 1100; at++) peers.broadcast('nothing', 'x'.repeat(10_000)); return { status: 200, body: 'told' }; }";
+  writeFileSync(join(folder, 'flood.mjs'), `export default { name: 'test/flood', summary: 'fills the way to the parent', apply: ({ routes, peers }) => routes.add({ method: 'GET', path: '/flood', auth: 'none', handle: ${handle} }) };`);
+  const { plugins, ...more } = ofWorkers();
+  const gateway = await start({ ...more, plugins: [...(plugins as string[]), 'log/alerts', './flood.mjs'], routing: { default: { retry: { same_target: 0 } } }, alerts: { rules: [{ errors_percent: 0, min_requests: 1 }] } }, {}, { folder });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const of = (path: string, body?: object): ReturnType<typeof ask> => ask(`${gateway.url}${path}`, { agent, headers: admin, ...(body && { body }) });
+  try {
+    await of('/health/live');
+    gateway.child.kill('SIGSTOP');
+    await of('/flood');
+    // what the kernel took of the first ones has left room
+    await of('/flood');
+    await of('/v1/chat/completions', { model: 'mock', messages: [{ role: 'user', content: '[[status:500]]' }] });
+    await expect.poll(() => gateway.output().stderr).toContain('reads no messages');
+    gateway.child.kill('SIGCONT');
+    await expect.poll(async () => (await of('/api/alerts')).text).toContain('100 % of 1 request failed in 5 min');
+  } finally {
+    agent.destroy();
+    gateway.child.kill('SIGCONT');
+    await gateway.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
