@@ -187,9 +187,11 @@ export class Exporter {
     }
   }
 
-  /** safety: a collector that refuses a token may quote it, and each header may be one, whatever its name. */
+  /** safety: a collector that refuses a token may quote it, and each header, and each parameter of the address, may be one, whatever its name. */
   #quoted(said: string): string {
-    const secrets = Object.values(this.#parts.headers).flatMap(quotable).filter(({ length }) => length >= shortestSecret);
+    const { url, headers } = this.#parts;
+    const inAddress = [...url.searchParams.values(), ...url.search.slice(1).split('&').map((parameter) => parameter.slice(parameter.indexOf('=') + 1))];
+    const secrets = [...inAddress, ...Object.values(headers).flatMap(quotable)].filter(({ length }) => length >= shortestSecret);
     return secrets.reduce((text, secret) => text.replaceAll(secret, mask), said).slice(0, 300);
   }
 

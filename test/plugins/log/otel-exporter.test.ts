@@ -179,11 +179,11 @@ describe('the exporter', () => {
     ['does not take single spans', (quoted) => answers({ partialSuccess: { rejectedSpans: 1, errorMessage: `unknown key ${quoted}` } })],
   ])('keeps the credentials out of the process log where a collector quotes them and %s', async (_, step) => {
     const headers = { authorization: 'Basic b3RlbDpzZWNyZXQ=', 'x-honeycomb-team': 'hcaik-team' };
-    const collector = await startCollector(step('b3RlbDpzZWNyZXQ= and hcaik-team'));
-    const { exporter, lines } = exporterTo(collector.url, { headers });
+    const collector = await startCollector(step('b3RlbDpzZWNyZXQ= and hcaik-team in /v1/traces?token=in%2Fthe+address, in/the address'));
+    const { exporter, lines } = exporterTo(collector.url, { headers, url: new URL('/v1/traces?token=in%2Fthe+address', collector.url) });
     exporter.add('1');
     await exporter.close(2000);
-    expect(lines[0]?.['said']).toContain('unknown key [redacted] and [redacted]');
+    expect(lines[0]?.['said']).toContain('unknown key [redacted] and [redacted] in /v1/traces?token=[redacted], [redacted]');
     expect(JSON.stringify(lines)).not.toMatch(/b3Rl|hcaik/);
   });
 
