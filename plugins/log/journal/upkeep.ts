@@ -1,8 +1,8 @@
 /** `gateway logs prune` and `gateway backup`. Both may run beside a gateway that serves. */
-import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, readdirSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
-import { Exit, UsageError } from '../../../core/exit.ts';
+import { Exit, messageOf, UsageError } from '../../../core/exit.ts';
 import { adminKeyFile } from '../../../core/host/admin-key.ts';
 import type { CommandRun } from '../../../core/host/command.ts';
 import { parseSpan } from '../../../core/log/query.ts';
@@ -50,6 +50,19 @@ export async function backUp({ store, dataDir }: StoreSettings, { words, json, p
   if (existsSync(folder) && readdirSync(folder).length > 0) throw new UsageError(`${folder} is not empty, and a backup overwrites nothing`);
   // what a killed gateway left in its journal is stored first
   await openLog();
+  try {
+    await copyInto(folder, dataDir);
+  } catch (cause) {
+    // safety: a part of a log passes for a whole one
+    if (existsSync(folder)) for (const file of readdirSync(folder)) rmSync(join(folder, file));
+    throw new Exit(4, `The backup to ${folder} failed, and nothing of it is left there: ${messageOf(cause)}`, { cause });
+  }
+  const files = readdirSync(folder).map((file) => join(folder, file));
+  if (json) return print(`${JSON.stringify({ folder, files })}\n`);
+  return print(`${files.join('\n')}\nThe folder can be the data_dir of a gateway. The config file and its .env are not in it.\n`);
+}
+
+async function copyInto(folder: string, dataDir: string): Promise<void> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const database = new DatabaseSync(sqliteFile(dataDir), { readOnly: true, timeout: 5000 });
   try {
@@ -61,7 +74,4 @@ export async function backUp({ store, dataDir }: StoreSettings, { words, json, p
   }
   const key = adminKeyFile(dataDir);
   if (existsSync(key)) copyFileSync(key, adminKeyFile(folder));
-  const files = readdirSync(folder).map((file) => join(folder, file));
-  if (json) return print(`${JSON.stringify({ folder, files })}\n`);
-  return print(`${files.join('\n')}\nThe folder can be the data_dir of a gateway. The config file and its .env are not in it.\n`);
 }
