@@ -72,6 +72,8 @@ export default definePlugin({
       await within(poll.now(), openMs, undefined);
       poll.start();
     });
+    // the log is closed before this plugin, and then its keys cannot be read
+    hooks.close.tap(() => poll.stop());
     peers?.answer('changed', async () => await poll.now());
     addKeyRoutes(routes, { get kept() { return kept.keys; }, keys, table, clock, reader: log.reader, isGuarded, tellOthers: async () => void (await peers?.ask('changed', null, othersMs)) });
 
@@ -80,10 +82,7 @@ export default definePlugin({
       if (models === null || mayUse(models, context.request.model)) return candidates;
       return candidates.map((candidate) => (mayUse(models, candidate.model.id) ? candidate : refuse(candidate, context)));
     });
-    return () => {
-      poll.stop();
-      kept.stop();
-    };
+    return () => kept.stop();
   },
 });
 

@@ -1,4 +1,6 @@
 /** Keys that are kept in the store, on both: made, changed and ended over the API, seen at once, by other gateways too, and without the store. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApiKey } from '../../../../core/api-key.ts';
 import { States } from '../../../../core/host/state.ts';
@@ -272,4 +274,15 @@ test('are good while the store is away, over a reload too; none can be changed, 
   await Promise.all([gateway.close(), reloaded.close(), fresh.close()]);
   await own.stop();
   for (const one of [files, others]) one.remove();
+});
+
+test('are not said to be unreadable by a gateway that ends, and has closed its store', async () => {
+  const files = folder();
+  // it is closed between the log and the keys, and takes longer than there is between two looks at the store
+  writeFileSync(join(files.path, 'slow.mjs'), "export default { name: 'test/slow', summary: 'takes its time to close', apply: () => () => new Promise((resolve) => setTimeout(resolve, 2500)) };\n");
+  const config = oneUpstream(up.url, { server: { admin_key: admin, data_dir: files.path }, keys: [{ name: 'yaml', key: yamlKey }] });
+  const gateway = await testGateway({ config, use: ['./slow.mjs', 'log/journal'], from: files.path });
+  await gateway.close();
+  expect(gateway.lines.filter((line) => line.includes('cannot be read'))).toEqual([]);
+  files.remove();
 });
