@@ -27,15 +27,17 @@ function truncated(thrown: unknown): GatewayError {
   return new GatewayError('upstream_truncated', 'The connection to the provider broke in the middle of its answer.', { cause: thrown });
 }
 
-/** The error of an answer with status 400 or more, as the dialect decodes it. A body that is longer than 64 KiB or breaks off counts as far as it was read. Never rejects. */
+/** The error of an answer with status 400 or more, as the dialect decodes it. A body that is longer than 64 KiB, breaks off or does not end in time counts as far as it was read. Never rejects. */
 export async function failure(answer: HttpAnswer, { dialect, target }: Pick<AnswerParts, 'dialect' | 'target'>): Promise<GatewayError> {
   const text = await readError(answer);
   return dialect.decodeError({ status: answer.status, headers: answer.headers, body: parsed(text) }, target);
 }
 
 const errorBytes = 65_536;
+/** How long an error body may take. The status has said that the attempt failed, and the next candidate waits. */
+const errorMs = 3000;
 
-/** The first 64 KiB of an error body, or less if it is shorter or breaks off. */
+/** The first 64 KiB of an error body, or what has come of it if it is shorter, breaks off or is late. */
 async function readError(answer: HttpAnswer): Promise<string> {
   const body = new Gathered();
   try {
@@ -47,8 +49,8 @@ async function readError(answer: HttpAnswer): Promise<string> {
 }
 
 async function readInto(body: Gathered, bytes: Bytes): Promise<void> {
-  while (body.size <= errorBytes) {
-    await bytes.ready();
+  const until = performance.now() + errorMs;
+  while (body.size <= errorBytes && (await isReady(bytes, until))) {
     const part = bytes.take();
     if (part === null) return;
     body.add(part);

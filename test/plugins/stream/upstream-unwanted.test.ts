@@ -9,7 +9,7 @@ import { bytesOf } from '../../../plugins/stream/upstream/unpacked.ts';
 import { oneUpstream, readEvents } from '../../_kit/gateway.ts';
 import type { Step } from '../../_kit/upstream.ts';
 import { answers, completion, pause, said } from '../../_kit/upstream.ts';
-import { contentOf, gatewayOf, probe, provider } from '../../core/scene.ts';
+import { contentOf, errorOf, gatewayOf, probe, provider, routing } from '../../core/scene.ts';
 
 const hello = answers(completion('hello'));
 const ask = { model: 'plain', messages: [{ role: 'user', content: 'hi' }] };
@@ -123,4 +123,14 @@ describe('the bytes before a broken connection', () => {
     await (await chat({ stream: true })).text();
     expect(records[0]).toMatchObject({ error: { code: 'upstream_truncated' }, response: { choices: [{ text: 'a' }] } });
   });
+});
+
+it('an error that stops in its middle is judged by what came of it, and its connection is closed', async () => {
+  const up = await provider((response) => {
+    response.writeHead(429, { 'content-type': 'application/json', 'content-length': '5000', 'retry-after': '7' }).write('{"error":{"message":"Too many');
+  });
+  const { chat } = await gatewayOf(oneUpstream(up.url, routing({ first_byte: 8000 })));
+  const reply = await chat({});
+  expect([reply.headers.get('retry-after'), (await errorOf(reply)).code]).toEqual(['7', 'upstream_rate_limited']);
+  await up.asked[0]?.closed;
 });
