@@ -11,8 +11,8 @@ const limitsSchema = {
   default: {},
   properties: {
     body: { type: 'integer', minimum: 1, default: 33554432, description: 'Largest request body, in bytes. A larger body is answered with 413.' },
-    in_flight_bytes: { type: 'integer', minimum: 65536, description: 'Bytes of the bodies of all requests that run at one time, and of the largest one. A request for which there is no room is answered with 503. An eighth of the heap\'s limit where absent (node --max-old-space-size), for example 536870912.' },
-    in_flight_requests: { type: 'integer', minimum: 1, description: 'Requests for a model that run at one time. A further one is answered with 503. One for each 128 KiB of the heap\'s limit where absent, for example 10000.' },
+    in_flight_bytes: { type: 'integer', minimum: 65536, description: 'Bytes of the bodies of all requests that run at one time, and of the largest one. A request for which there is no room is answered with 503. An eighth of the heap where absent (its limit, node --max-old-space-size, without the 32 MiB of the gateway itself), for example 536870912.' },
+    in_flight_requests: { type: 'integer', minimum: 1, description: 'Requests for a model that run at one time. A further one is answered with 503. One for each 128 KiB of the same heap where absent, for example 10000.' },
     connection_requests: { type: 'integer', minimum: 1, default: 8, description: 'Requests of one connection that run at one time, where a client sends them without waiting for the replies. The others wait.' },
     json_depth: { type: 'integer', minimum: 1, default: 64, description: 'Deepest nesting of a JSON body, in levels.' },
     headers: { type: 'integer', minimum: 1024, default: 16384, description: 'Largest size of all request headers together, in bytes. Larger headers are answered with 431.' },
