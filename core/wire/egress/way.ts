@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import type { Provider } from '../../config.ts';
 import { isLoopback } from '../address.ts';
+import { lookUp } from './look-up.ts';
 import * as undici from './undici.ts';
 
 const { getProxyForUrl } = createRequire(import.meta.url)('proxy-from-env') as { getProxyForUrl(url: string): string };
@@ -35,7 +36,7 @@ export type Connect = (target: buildConnector.Options, callback: buildConnector.
 
 /** Opens connections for HTTP/1.1, without a time limit of its own. */
 export function connectorOf({ proxy, ca }: Way): Connect {
-  const connect = undici.buildConnector({ timeout: 0, allowH2: false, ...(ca !== null && { ca }) }) as unknown as Connect;
+  const connect = undici.buildConnector({ timeout: 0, allowH2: false, lookup: lookUp, ...(ca !== null && { ca }) }) as unknown as Connect;
   return proxy === null ? connect : tunnel(proxy, connect);
 }
 
@@ -59,7 +60,7 @@ function tunnel(proxy: URL, connect: Connect): Connect {
     const { hostname, protocol } = target;
     const host = `${hostname.includes(':') ? `[${hostname}]` : hostname}:${portOf(target)}`;
     const headers = { host, ...(login !== null && { 'proxy-authorization': login }) };
-    const asked = ask({ hostname: hostOf(proxy), port: portOf(proxy), method: 'CONNECT', path: host, headers, agent: false });
+    const asked = ask({ hostname: hostOf(proxy), port: portOf(proxy), method: 'CONNECT', path: host, headers, agent: false, lookup: lookUp });
     let step: Opening = asked;
     asked.once('connect', ({ statusCode }, socket: Socket) => {
       if (statusCode !== 200) {

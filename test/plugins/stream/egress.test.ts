@@ -1,13 +1,15 @@
 /** stream/upstream: the way out to providers, through proxies and with authorities of one's own. */
+import dns from 'node:dns';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:https';
+import { syncBuiltinESMExports } from 'node:module';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { certificate } from '../../_kit/certificate.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import { completion } from '../../_kit/upstream.ts';
-import { contentOf, errorOf, gatewayOf, provider, routing } from '../../core/scene.ts';
+import { contentOf, errorOf, gatewayOf, probe, provider, routing } from '../../core/scene.ts';
 import { portOf } from './port.ts';
 
 /** A proxy that leads every tunnel to one port of this machine. */
@@ -114,4 +116,30 @@ describe('a proxy', () => {
     expect((await errorOf(await chat({}))).code).toBe('upstream_timeout');
     expect(performance.now() - began).toBeLessThan(3000);
   });
+});
+
+it('the name of a provider is looked up once for all who ask at one time: one that nobody tells holds up no other name', async () => {
+  const up = await provider();
+  const { lookup } = dns;
+  const names: string[] = [];
+  const use = (one: unknown): void => {
+    Object.assign(dns, { lookup: one });
+    syncBuiltinESMExports();
+  };
+  onTestFinished(() => use(lookup));
+  const told = Promise.withResolvers<void>();
+  const found = [{ address: '127.0.0.1', family: 4 }];
+  use((name: string, options: dns.LookupAllOptions, tell: (error: Error | null, all: object[]) => void) => {
+    if (name !== 'provider.example') return lookup(name, options, tell);
+    names.push(name);
+    void told.promise.then(() => tell(null, found));
+  });
+  let opened = 0;
+  const base_url = up.url.replace('127.0.0.1', 'provider.example');
+  const { chat } = await gatewayOf(oneUpstream(base_url), { plugins: [probe(({ hooks }) => hooks.open.tap(() => void opened++))] });
+  const replies = Array.from({ length: 10 }, () => chat({}));
+  await expect.poll(() => opened).toBe(10);
+  told.resolve();
+  expect(new Set(await Promise.all(replies.map(async (reply) => await contentOf(await reply))))).toEqual(new Set(['hello']));
+  expect(names).toEqual(['provider.example']);
 });
