@@ -37,7 +37,14 @@ function withLikeliestBranch(errors: readonly ErrorObject[], choice: ErrorObject
   const isInside = ({ schemaPath, instancePath }: ErrorObject): boolean => schemaPath.startsWith(`${choice.schemaPath}/`) && instancePath.startsWith(choice.instancePath);
   const inside = errors.filter(isInside);
   const likeliest = likeliestBranch(inside, choice);
-  return errors.filter((error) => (inside.includes(error) ? likeliest.includes(error) : error !== choice || likeliest.length === 0));
+  const kept = errors.filter((error) => (inside.includes(error) ? likeliest.includes(error) : error !== choice || likeliest.length === 0));
+  return kept.map((error) => (likeliest.includes(error) && error.instancePath === choice.instancePath ? describedBy(choice, error) : error));
+}
+
+/** The error with the description of its choice where its branch has none. */
+function describedBy(choice: ErrorObject, error: ErrorObject): ErrorObject {
+  const { description } = (choice.parentSchema ?? {}) as { description?: string };
+  return description === undefined ? error : { ...error, parentSchema: { description, ...error.parentSchema } };
 }
 
 /** The errors of the only branch that takes this type of value; an empty list where no branch takes it, or several do. */

@@ -56,7 +56,9 @@ const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) =>
   },
   enum(error, origin) {
     const allowed = (param(error, 'allowedValues') as unknown[]).map(String);
-    return { message: `${quoted(error, origin)} is not one of ${allowed.join(', ')}`, hint: didYouMean(String(error.data), allowed) };
+    // the other forms that a choice allows are in its description
+    const others = /\/(?:anyOf|oneOf)\/\d+\/enum$/.test(error.schemaPath) ? wantedText(error) : null;
+    return { message: `${quoted(error, origin)} is not one of ${allowed.join(', ')}`, hint: didYouMean(String(error.data), allowed) ?? others };
   },
   const: (error) => ({ message: `expected ${JSON.stringify(param(error, 'allowedValue'))}` }),
   pattern(error, origin) {
@@ -71,6 +73,7 @@ const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) =>
     return { message: `${tag} ${JSON.stringify(value)} is not one of ${allowed.join(', ')}`, hint: didYouMean(textParam(error, 'tagValue'), allowed) };
   },
   minLength: () => ({ message: 'must not be empty' }),
+  minProperties: (error) => ({ message: `needs at least ${textParam(error, 'limit')} ${textParam(error, 'limit') === '1' ? 'key' : 'keys'}`, hint: wantedText(error) }),
   minItems: (error) => ({ message: `needs at least ${textParam(error, 'limit')} ${textParam(error, 'limit') === '1' ? 'entry' : 'entries'}` }),
   minimum: (error, origin) => ({ message: `${quoted(error, origin)} is too small, at least ${textParam(error, 'limit')}` }),
   maximum: (error, origin) => ({ message: `${quoted(error, origin)} is too large, at most ${textParam(error, 'limit')}` }),
