@@ -96,6 +96,7 @@ const textParam = (error: ErrorObject, name: string): string => String(param(err
 
 interface SchemaPart {
   readonly description?: string;
+  readonly pattern?: string;
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, { const?: unknown; enum?: unknown[] }>>;
   readonly oneOf?: readonly SchemaPart[];
@@ -153,11 +154,16 @@ function typeHint(error: ErrorObject, { source, expansion, pathOf }: Origin, wan
   const data: unknown = error.data;
   const path = pathOf(error);
   if (typeof data === 'object' && wanted.includes('array')) return 'begin each entry with "- "';
-  if (typeof data === 'string' && wanted.includes('object') && /^[\w-]+:\S/.test(data)) return 'write a space after the colon';
+  if (typeof data === 'string' && wanted.includes('object') && /^[\w-]+:(?!\/\/)\S/.test(data)) return 'write a space after the colon';
   const { required = [] } = schemaOf(error);
   if (typeof data === 'string' && wanted.includes('object') && required.length > 0) return `write { ${required.map((name) => `${name}: …`).join(', ')} }`;
   if (expansion.writtenAt(path) !== null || isSecretPath(path)) return null;
-  if (typeof data === 'number' || typeof data === 'boolean') return wanted.includes('string') ? `write "${withoutExponent(literal(error, source, path))}" in quotes` : null;
+  if (typeof data === 'number' || typeof data === 'boolean') {
+    const text = withoutExponent(literal(error, source, path));
+    // in quotes it would be the next fault
+    if (!new RegExp(schemaOf(error).pattern ?? '', 'u').test(text)) return wantedText(error);
+    return wanted.includes('string') ? `write "${text}" in quotes` : null;
+  }
   if (typeof data !== 'string') return null;
   const wantsNumber = wanted.includes('integer') || wanted.includes('number');
   if (wantsNumber && /^-?\d+$/.test(data)) return `did you mean ${data} (without quotes)?`;
