@@ -11,7 +11,7 @@ import type { Source } from './source.ts';
 import { parseSource } from './source.ts';
 import { yaml } from './yaml/parser.ts';
 import { readShipped } from './yaml/shipped.ts';
-import { brokenAliases, endlessAliases, inWords } from './yaml/faults.ts';
+import { brokenAliases, endlessAliases, inWords, rangeOf } from './yaml/faults.ts';
 
 /** One file as it was read, and the files that it includes. */
 export interface Reading {
@@ -138,7 +138,7 @@ function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed
     if (place.line === line) continue;
     line = place.line;
     const { message, fix } = inWords(fault);
-    findings.errorAt({ source, range: fault.pos }, quoted(message, place.source), fix);
+    findings.errorAt({ source, range: rangeOf(fault, document) }, quoted(message, place.source), fix);
   }
   // after a syntax fault the parser guesses, and further faults would be about its guesses
   if (faults.some(({ code }) => code !== 'DUPLICATE_KEY')) return unread();

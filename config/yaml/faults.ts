@@ -10,7 +10,6 @@ const fixes: readonly (readonly [piece: RegExp, fix: string])[] = [
   [/^Implicit (?:map )?keys/, 'write it as "name: value", with a space after the colon'],
   [/^Nested mappings/, 'put a value with ": " in it in quotes, and begin the lines below in the column of their neighbours'],
   [/^Block collections are not allowed within/, 'put a value with ": " in it in quotes'],
-  [/^Missing closing/, 'end the text with the quote that it begins with'],
   [/^Flow (?:map|sequence)|^Expected flow/, 'close the { or [ above'],
   [/^Missing , between/, 'write a comma'],
   [/must start at the same column|insufficiently indented|^Sequence item without/, 'begin it in the column of its neighbours'],
@@ -19,10 +18,21 @@ const fixes: readonly (readonly [piece: RegExp, fix: string])[] = [
   [/^Unresolved tag|^Plain value cannot start|[Aa]lias|^Unexpected|^Anchor|^A node can have/, 'put a value that begins with a special character, such as * or !, in quotes'],
 ];
 
+const unclosed = /^Missing closing ["']quote/;
+
+/** Where a fault is. Of a quote that is not closed the reader says where the text ended, which may be the end of the file: it is where the quote begins. */
+export function rangeOf({ message, pos }: Pick<YAMLError, 'message' | 'pos'>, document: Document): Range {
+  if (!unclosed.test(message)) return pos;
+  let begin = pos[0];
+  yaml().visit(document, { Scalar: (_, { type, range }) => void (type?.startsWith('QUOTE_') === true && range && range[0] < pos[0] && range[2] >= pos[0] && (begin = range[0])) });
+  return [begin, begin + 1];
+}
+
 /** The fault in words, and what to write instead; null where nothing can be proposed. */
 export function inWords({ code, message }: Pick<YAMLError, 'code' | 'message'>): { readonly message: string; readonly fix: string | null } {
   if (code === 'DUPLICATE_KEY') return { message: 'this key is in the same map twice', fix: 'remove one of them' };
   if (code === 'MULTIPLE_DOCS') return { message: 'not valid YAML: a second document begins here', fix: 'remove the line ---' };
+  if (unclosed.test(message)) return { message: 'not valid YAML: this quote is not closed', fix: 'end the text with the quote that it begins with' };
   return { message: `not valid YAML: ${message}`, fix: fixes.find(([piece]) => piece.test(message))?.[1] ?? null };
 }
 
