@@ -99,7 +99,7 @@ const unreadable: Readonly<Record<string, readonly [fault: string, hint?: string
   link: ['is a link to a file that does not exist', 'create that file, or remove the link'],
   EISDIR: ['is a folder, not a file', 'name a file with --config'],
   EACCES: ['cannot be read (permission denied)', 'let the user of the gateway read it'],
-  ERR_ENCODING_INVALID_ENCODED_DATA: ['is not UTF-8 text'],
+  ERR_ENCODING_INVALID_ENCODED_DATA: ['is not UTF-8 text', 'save it as UTF-8'],
 };
 
 type Parsed = Pick<Reading, 'value' | 'expansion' | 'isComplete'>;

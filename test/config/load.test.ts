@@ -346,7 +346,7 @@ describe('the command line', () => {
   });
 
   test('names a file that is not text', async () => {
-    expect(await faults({ 'gateway.config.yaml': new Uint8Array([0xff, 0xfe, 0x00]) })).toEqual([expect.stringContaining('1:1 is not UTF-8 text')]);
+    expect(await faults({ 'gateway.config.yaml': new Uint8Array([0xff, 0xfe, 0x00]) })).toEqual([expect.stringContaining('1:1 is not UTF-8 text, save it as UTF-8')]);
   });
 
   test('takes a catalogue of 2,000 models with five priced mappings each, in one file', async () => {
