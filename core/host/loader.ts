@@ -50,7 +50,7 @@ function find(folder: string, use: string, baseDir: string): Found {
   if (shipped !== null) return { file: shipped, isShipped: true };
   const file = packageFile(use, baseDir);
   if (file !== null) return { file: existing(file), isShipped: false };
-  throw new Error(isPackageName(use) ? notInstalled(use, baseDir) : notShipped(use, folder));
+  throw new Error(isPackageName(use) ? notInstalled(use, baseDir, folder) : notShipped(use, folder));
 }
 
 /** Whether an entry of `plugins` names a file. */
@@ -101,8 +101,12 @@ function reasonOf(cause: unknown): string {
 /** `@scope/name`, or one word. `word/word` is more likely a shipped plugin that is misspelt. */
 const isPackageName = (use: string): boolean => use.startsWith('@') || !use.includes('/');
 
-const notInstalled = (use: string, baseDir: string): string =>
-  `there is no npm package "${use}" for ${baseDir}. Install it there: npm install ${use}. A plugin in a file of your own is named by its path, ./${use.replace(/^.*\//, '')}.ts for instance`;
+function notInstalled(use: string, baseDir: string, folder: string): string {
+  // safety: whoever leaves the folder out must not be told to install a stranger's package of that name
+  const shipped = shippedNames(folder).filter((name) => name.endsWith(`/${use}`));
+  if (shipped.length > 0) return `there is no plugin "${use}". Did you mean ${shipped.map((name) => `"${name}"`).join(' or ')}? A plugin that ships is named with its folder`;
+  return `there is no npm package "${use}" for ${baseDir}. Install it there: npm install ${use}. A plugin in a file of your own is named by its path, ./${use.replace(/^.*\//, '')}.ts for instance`;
+}
 
 const notShipped = (use: string, folder: string): string =>
   `there is no plugin "${use}".${didYouMean(use, shippedNames(folder))} A plugin of your own is named by its path, ./${use}.ts for instance`;

@@ -32,6 +32,11 @@ describe('a shipped plugin', () => {
     await expect(loadPlugin('auth/keyz', folder)).rejects.toThrow(/there is no plugin "auth\/keyz"\. Did you mean "auth\/keys".*\.\/auth\/keyz\.ts/);
   });
 
+  it('whose folder is left out gets it told, and no package to install', async () => {
+    await expect(loadPlugin('chat-completions', folder)).rejects.toThrow(/^there is no plugin "chat-completions"\. Did you mean "endpoints\/chat-completions"\? A plugin that ships is named with its folder$/);
+    await expect(loadPlugin('keys', folder)).rejects.toThrow('Did you mean "auth/keys" or "route/keys"?');
+  });
+
   it('cannot be one outside of the folder', async () => {
     write('outside.js', source('a/outside'));
     await expect(loadHere('auth/../../outside', folder)).rejects.toThrow('there is no plugin');
