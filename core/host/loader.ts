@@ -95,7 +95,16 @@ function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   if (cause.message.includes('outside a module')) return `${cause.message}. Write "type": "module" into the package.json of its folder, or let the name of the file end with .mjs`;
   if ((cause as NodeJS.ErrnoException).code === 'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING') return 'Node runs no TypeScript below node_modules. The package must be published as JavaScript';
-  return cause.message;
+  return cause.message + absentHint(cause.message);
+}
+
+/** What to do about an import that leads nowhere; empty where the cause is another one. */
+function absentHint(message: string): string {
+  const [, name] = /^Cannot find package '((?:@[^/']+\/)?[^./'@][^/']*)/.exec(message) ?? [];
+  if (name !== undefined) return `. Install it in the folder of that file: npm install ${name}`;
+  const [, path = ''] = /^(?:Cannot find module|Directory import) '(\/[^']+)'/.exec(message) ?? [];
+  const meant = [`${path}.ts`, `${path}.js`, `${path}/index.ts`, path.replace(/\.([cm]?)js$/, '.$1ts')].find((file) => path !== '' && file !== path && existsSync(file));
+  return meant === undefined ? '' : `. An import names the whole file: ${meant}`;
 }
 
 /** `@scope/name`, or one word. `word/word` is more likely a shipped plugin that is misspelt. */

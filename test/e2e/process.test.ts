@@ -1,5 +1,5 @@
 /** The process: how it starts, refuses, reloads, drains, and what it answers to clients that do not speak HTTP well. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -81,6 +81,23 @@ describe.concurrent('the command line', () => {
     const { code, stderr } = await run(['check', '--config', file]);
     expect(code).toBe(1);
     for (const words of [`${folder}/typed.ts:2: `, `${folder}/plain.mjs:3: `, 'it is CommonJS. Write `export default`']) expect(stderr).toContain(words);
+    rmSync(folder, { recursive: true });
+  });
+
+  test('says what a plugin is to import where it leaves out the end of a file’s name, or a package is not installed', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-imports-'));
+    mkdirSync(join(folder, 'parts'));
+    for (const part of ['part.ts', 'parts/index.ts']) writeFileSync(join(folder, part), 'export const part = 1;');
+    const imports = { a: './part', b: './part.js', c: './parts', d: '@acme/none/deep.js', e: './none' };
+    for (const [name, path] of Object.entries(imports)) writeFileSync(join(folder, `${name}.ts`), `import ${JSON.stringify(path)};\nexport default {};`);
+    const file = join(folder, 'gateway.config.yaml');
+    writeFileSync(file, `providers: { mock: {} }\nplugins: [stream/mock, ${Object.keys(imports).map((name) => `./${name}.ts`).join(', ')}]`);
+    const { stderr } = await run(['check', '--config', file]);
+    const hintOf = (at: number): string | undefined => stderr.split('\n').find((line) => line.includes(`plugins[${at}]: `))?.replace(/.* imported from \S+\/\w+\.ts/, '').replaceAll(folder, '');
+    expect([1, 2, 3, 4, 5].map(hintOf)).toEqual([
+      '. An import names the whole file: /part.ts', '. An import names the whole file: /part.ts', '. An import names the whole file: /parts/index.ts',
+      '. Install it in the folder of that file: npm install @acme/none', '',
+    ]);
     rmSync(folder, { recursive: true });
   });
 
