@@ -160,6 +160,7 @@ function blame<T>(plugin: string, work: () => T): T {
     result.catch(() => {});
     throw new Error(refusalOf(plugin, 'apply() must be synchronous; open things in the boot hook.'));
   }
+  if (result !== undefined && typeof result !== 'function') throw new Error(refusalOf(plugin, 'apply() may return a teardown, which is a function, or nothing.'));
   return result;
 }
 

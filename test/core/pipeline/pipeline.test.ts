@@ -241,6 +241,7 @@ describe('the start', () => {
     ['taps a hook that is not there', ({ hooks }) => (hooks as unknown as Record<string, typeof hooks.normalise>)['normalize']?.tap((request) => request), 'The plugin "test/b" refuses to start: there is no hook "normalize". Did you mean "normalise"?'],
     ['taps a hook without a function', ({ hooks }) => hooks.log.tap({ stage: EARLY }, undefined as never), 'The plugin "test/b" refuses to start: plugin "test/b" taps "log" without a function'],
     ['throws', () => { throw new Error('no licence'); }, 'The plugin "test/b" refuses to start: no licence'],
+    ['returns what is no teardown', () => 5, 'The plugin "test/b" refuses to start: apply() may return a teardown, which is a function, or nothing.'],
     ['is asynchronous', async () => await Promise.resolve(), 'apply() must be synchronous'],
   ])('fails in the name of the plugin whose apply %s', async (_, apply, message) => {
     await expect(starting(probe(apply, 'test/b'))).rejects.toThrow(message);
