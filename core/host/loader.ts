@@ -7,9 +7,11 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { resolvePackage, serveOwnName } from './own-package.ts';
 import type { Places } from './places.ts';
-import type { AnyPlugin } from './plugin.ts';
+import type { AnyPlugin, FieldSpec } from './plugin.ts';
 import { within } from '../cancellation.ts';
+import { plainName } from '../log/fields.ts';
 import { didYouMean } from '../names.ts';
+import { fieldsOf, isFields } from '../wire/fields.ts';
 
 /** Where a plugin is. `isShipped`: its name is its path. */
 interface Found {
@@ -138,8 +140,21 @@ function faultOf(plugin: unknown): string | null {
   if (typeof apply !== 'function') return '`apply` must be a function';
   const noList = lists.find((part) => more[part] !== undefined && !Array.isArray(more[part]));
   if (noList !== undefined) return `\`${noList}\` must be a list`;
+  const fields = faultOfFields(more['fields'] ?? {});
+  if (fields !== null) return fields;
   const dialects = (more['dialects'] ?? []) as readonly unknown[];
   return dialects.map(faultOfDialect).find((fault) => fault !== null) ?? null;
+}
+
+const kindsOfFields: readonly unknown[] = ['text', 'number', 'flag'] satisfies FieldSpec['kind'][];
+
+function faultOfFields(fields: unknown): string | null {
+  if (!isFields(fields)) return '`fields` must be an object with a field for each name';
+  for (const [name, field] of Object.entries(fields)) {
+    if (!plainName.test(name)) return `its field "${name}" must be named with letters, digits, and the signs . _ -, because the log filters by that name`;
+    if (!kindsOfFields.includes(fieldsOf(field)['kind'])) return `its field "${name}" needs \`kind\`: text, number or flag`;
+  }
+  return null;
 }
 
 /** Functions of a dialect: those that each one has, and others. */

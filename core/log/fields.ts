@@ -179,7 +179,7 @@ export interface Keyed {
 export const prefixes: Readonly<Record<Keyed['part'], string>> = { metadata: 'meta.', fields: 'field.' };
 
 /** Names of plugin fields that can be filtered by. A store writes such a name into a JSON path. */
-const plainName = /^[\w.-]{1,64}$/;
+export const plainName = /^[\w.-]{1,64}$/;
 
 /** What a filter or a dimension named `meta.<key>` or `field.<name>` is about; null for every other name. */
 export function keyedOf(name: string): Keyed | null {
