@@ -5,7 +5,7 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 export const decimal = '^[0-9]+(\\.[0-9]+)?$';
 
 /** Prices of tokens that a tier may replace. */
-const ofTokens = {
+export const ofTokens = {
   prompt: { type: 'string', pattern: decimal, description: 'Dollars per prompt token, a decimal in quotes, for example "0.00000125".' },
   completion: { type: 'string', pattern: decimal, description: 'Dollars per completion token, a decimal in quotes, for example "0.00001".' },
   input_cache_read: { type: 'string', pattern: decimal, description: 'Dollars per prompt token read from a cache, a decimal in quotes, for example "0.000000125".' },

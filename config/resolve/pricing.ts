@@ -1,7 +1,8 @@
 /** Checks prices: each is exact, and a model without one is pointed out, because its requests have no cost. */
-import { parseDollars } from '../../core/money.ts';
+import { formatDollars, parseDollars } from '../../core/money.ts';
 import type { ModelBlock } from '../../schemas/models.ts';
 import type { PricingBlock } from '../../schemas/pricing.ts';
+import { ofTokens } from '../../schemas/pricing.ts';
 import type { Entry, Layer } from '../merge.ts';
 import { placeOf } from '../merge.ts';
 import type { WholeModel } from '../overlay.ts';
@@ -9,12 +10,19 @@ import { mappingsIn } from '../overlay.ts';
 import type { Findings } from '../problems.ts';
 import type { Path } from '../source.ts';
 
+/** A cent for one token. The dearest models cost less than a tenth of it, and price lists are by the million tokens. */
+const dearest = 10n ** 10n;
+const million = 10n ** 6n;
+const tokenPrices: ReadonlySet<unknown> = new Set(Object.keys(ofTokens));
+
 /** Reports each price of a model, or of its mappings, that is finer than 10^-12 dollar: the gateway cannot count such amounts. */
 export function checkPrices(entry: Layer<ModelBlock>, findings: Findings): void {
   const { pricing } = entry.value;
   const check = (block: PricingBlock | undefined, path: Path): void => {
     for (const [inside, price] of prices(block ?? {})) {
-      if (parseDollars(price) === undefined) findings.error(placeOf(entry, ...path, ...inside), `"${price}" is finer than 10^-12 dollar`, 'write at most twelve decimals');
+      const pico = parseDollars(price);
+      if (pico === undefined) findings.error(placeOf(entry, ...path, ...inside), `"${price}" is finer than 10^-12 dollar`, 'write at most twelve decimals');
+      else if (pico >= dearest && tokenPrices.has(inside.at(-1))) findings.warn(placeOf(entry, ...path, ...inside), `"${price}" dollars for one token is more than any model costs`, `for ${price} dollars a million tokens write "${formatDollars(pico / million)}"`);
     }
     if (typeof block === 'object' && block.peak !== undefined && block.tiers !== undefined) findings.error(placeOf(entry, ...path, 'peak'), 'prices by the hour cannot stand beside `tiers`', 'leave out one of the two');
   };
