@@ -9,13 +9,6 @@ const source = (file: string): string => fileURLToPath(new URL(file, import.meta
 const lacks = lacking(source('.'));
 
 export default defineConfig({
-  // a test and a plugin beside it import the gateway by its name, as an installed package; here that is the sources
-  resolve: {
-    alias: [
-      { find: /^model-gateway$/, replacement: source('core/index.ts') },
-      { find: /^model-gateway\/testing$/, replacement: source('test/contract/index.ts') },
-    ],
-  },
   test: {
     include: ['test/**/*.test.ts'],
     // what a file needs and the machine lacks, `test/machine.test.ts` shows as skipped
@@ -23,6 +16,10 @@ export default defineConfig({
     provide: { lacks },
     globalSetup: ['test/_kit/setup.ts'],
     setupFiles: ['test/_kit/properties.ts'],
+    // cost: Node loads the sources itself, as it does for users. Vite would rewrite each file, and each use of an import would be a call: a third more CPU
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    // a test and a plugin beside it import the gateway by its name, as an installed package; here that is the sources
+    execArgv: ['--conditions=model-gateway-source'],
     // cost: a worker for each file would load the gateway's sources and their packages 128 times, a third of the CPU of a run
     isolate: false,
     // half of a test's time is waiting: on two cores three workers leave a quarter of the CPU idle, and four a twentieth

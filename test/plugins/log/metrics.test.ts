@@ -150,7 +150,7 @@ describe('the counters', () => {
   it('keep callers apart by the names of their keys', async () => {
     const keys = ['search', 'chat'].map((name) => ({ name, key: `the-key-of-${name}` }));
     const gateway = await gatewayOf(oneUpstream((await provider()).url, { keys, server: { admin_open: true } }));
-    for (const of of ['search', 'chat', 'search']) await gateway.chat({}, { authorization: `Bearer the-key-of-${of}` });
+    for (const name of ['search', 'chat', 'search']) await gateway.chat({}, { authorization: `Bearer the-key-of-${name}` });
     await gateway.chat({}, { authorization: 'Bearer made-up' });
     const samples = await scrape(gateway);
     expect(total(samples, 'gateway_requests_total', { key: 'search' })).toBe(2);
