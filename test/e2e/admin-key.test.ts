@@ -9,7 +9,7 @@ import type { Running } from '../_kit/executable.ts';
 
 const caller = 'a-callers-key-0123456789';
 // cost: a start with all plugins takes twice the CPU
-const plugins = ['endpoints/chat-completions', 'endpoints/models', 'endpoints/health', 'endpoints/logs', 'endpoints/dashboard', 'auth/keys', 'metadata/headers', 'stream/mock', 'log/cost', 'log/journal', 'log/console', 'log/metrics'];
+const plugins = ['endpoints/chat-completions', 'endpoints/models', 'endpoints/health', 'endpoints/logs', 'endpoints/dashboard', 'auth/keys', 'metadata/headers', 'stream/mock', 'log/console', 'log/metrics'];
 const mock = {
   plugins,
   providers: { mock: { dialect: 'mock' } },
@@ -17,6 +17,8 @@ const mock = {
 };
 const keys = [{ name: 'web', key: caller }];
 const keyed = { ...mock, keys };
+/** With a log. cost: its thread and its store take a third of a start. */
+const logged = { ...keyed, plugins: [...plugins, 'log/cost', 'log/journal'] };
 const made = /gwa_\w{49}/g;
 
 const ends: (() => Promise<unknown> | void)[] = [];
@@ -40,7 +42,7 @@ const keyFileOf = ({ file }: Running): string => join(dirname(file), 'data/admin
 const keptKey = (gateway: Running): string => readFileSync(keyFileOf(gateway), 'utf8').trim();
 const printedKeys = (gateway: Running): string[] => Object.values(gateway.output()).join('\n').match(made) ?? [];
 const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
-const statusOf = async ({ url }: Running, path = '/api/logs', headers: Record<string, string> = {}): Promise<number> => (await fetch(url + path, { headers })).status;
+const statusOf = async ({ url }: Running, path = '/api/status', headers: Record<string, string> = {}): Promise<number> => (await fetch(url + path, { headers })).status;
 const chat = async ({ url }: Running, headers: Record<string, string> = {}): Promise<number> =>
   (await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }) })).status;
 const told = (gateway: Running, text: string) => expect.poll(() => gateway.output().stderr).toContain(text);
@@ -61,7 +63,7 @@ const signOut = ({ url }: Running, cookie: string): Promise<Response> => fetch(`
 
 describe('the first start of a gateway with keys', () => {
   test('makes an admin key that the log, the dashboard and the metrics need', async () => {
-    const gateway = await started(keyed);
+    const gateway = await started(logged);
     const key = keptKey(gateway);
     expect(statSync(keyFileOf(gateway)).mode & 0o777).toBe(0o600);
     for (const path of ['/api/logs', '/api/status', '/api/views/overview', '/api/config', '/metrics']) {
@@ -125,7 +127,7 @@ describe('the kept key', () => {
     writeFileSync(keyFileOf(first), `${key}\n`, { mode: 0o644 });
     chmodSync(keyFileOf(first), 0o644);
     const second = await started(keyed, { folder });
-    expect([await statusOf(second), await statusOf(second, '/api/logs', bearer(key)), printedKeys(second)]).toEqual([401, 200, []]);
+    expect([await statusOf(second), await statusOf(second, '/api/status', bearer(key)), printedKeys(second)]).toEqual([401, 200, []]);
     expect(statSync(keyFileOf(second)).mode & 0o777).toBe(0o600);
   });
 
@@ -133,14 +135,14 @@ describe('the kept key', () => {
     const folder = newFolder();
     const gateways = await Promise.all([1, 2, 3].map(() => started(keyed, { folder })));
     const key = keptKey(gateways[0] as Running);
-    expect(await Promise.all(gateways.map((gateway) => statusOf(gateway, '/api/logs', bearer(key))))).toEqual([200, 200, 200]);
+    expect(await Promise.all(gateways.map((gateway) => statusOf(gateway, '/api/status', bearer(key))))).toEqual([200, 200, 200]);
     await told(gateways.find((gateway) => printedKeys(gateway).length > 0) ?? (gateways[0] as Running), key);
     expect(gateways.flatMap(printedKeys)).toEqual([key]);
     expect(readdirSync(join(folder, 'data')).filter((name) => name.startsWith('admin-key'))).toEqual(['admin-key']);
   });
 
   test('is found by the command line', async () => {
-    const gateway = await started(keyed);
+    const gateway = await started(logged);
     expect(await chat(gateway, bearer(caller))).toBe(200);
     for (const command of ['logs', 'stats']) {
       const { code, stdout, stderr } = await run([command, '--config', gateway.file, '--port', String(gateway.port)]);
@@ -154,11 +156,11 @@ describe('a reload', () => {
     const gateway = await started(mock);
     expect(await statusOf(gateway)).toBe(200);
     await reload(gateway, keyed);
-    expect([await statusOf(gateway), await statusOf(gateway, '/api/logs', bearer(keptKey(gateway))), printedKeys(gateway)]).toEqual([401, 200, [keptKey(gateway)]]);
+    expect([await statusOf(gateway), await statusOf(gateway, '/api/status', bearer(keptKey(gateway))), printedKeys(gateway)]).toEqual([401, 200, [keptKey(gateway)]]);
     await reload(gateway, { ...keyed, server: { admin_key: 'an-admin-key-of-the-config' } });
-    expect([await statusOf(gateway, '/api/logs', bearer(keptKey(gateway))), await statusOf(gateway, '/api/logs', bearer('an-admin-key-of-the-config'))]).toEqual([401, 200]);
+    expect([await statusOf(gateway, '/api/status', bearer(keptKey(gateway))), await statusOf(gateway, '/api/status', bearer('an-admin-key-of-the-config'))]).toEqual([401, 200]);
     await reload(gateway, keyed);
-    expect([await statusOf(gateway, '/api/logs', bearer(keptKey(gateway))), printedKeys(gateway)]).toEqual([200, [keptKey(gateway)]]);
+    expect([await statusOf(gateway, '/api/status', bearer(keptKey(gateway))), printedKeys(gateway)]).toEqual([200, [keptKey(gateway)]]);
     await reload(gateway, mock);
     expect(await statusOf(gateway)).toBe(200);
   });
@@ -170,7 +172,7 @@ describe('a reload', () => {
     const at = { ...gateway, url: local };
     await reload(at, { ...mock, server: { host: '127.0.0.1' } }, 'the changed config is not used');
     expect(gateway.output().stderr).toContain('the running gateway listens on 0.0.0.0 until it is restarted');
-    expect([await chat(at), await statusOf(at), await chat(at, bearer(caller)), await statusOf(at, '/api/logs', bearer(key))]).toEqual([401, 401, 200, 200]);
+    expect([await chat(at), await statusOf(at), await chat(at, bearer(caller)), await statusOf(at, '/api/status', bearer(key))]).toEqual([401, 401, 200, 200]);
     const { reload: shown } = (await (await fetch(`${local}/api/config`, { headers: bearer(key) })).json()) as { reload: { problems: string } };
     expect(shown.problems).toContain('listens on 0.0.0.0 until it is restarted');
   });
@@ -180,7 +182,7 @@ describe('a reload', () => {
     const gateway = await started(keyed, { folder });
     const key = keptKey(gateway);
     const [mine, other] = [await signIn(gateway, key), await signIn(gateway, key)];
-    const both = async (at: Running): Promise<number[]> => [await statusOf(at, '/api/logs', { cookie: mine }), await statusOf(at, '/api/logs', { cookie: other })];
+    const both = async (at: Running): Promise<number[]> => [await statusOf(at, '/api/status', { cookie: mine }), await statusOf(at, '/api/status', { cookie: other })];
     await reload(gateway, { ...keyed, routing: { default: { max_attempts: 2 } } });
     expect(await both(gateway)).toEqual([200, 200]);
     expect((await signOut(gateway, mine)).status).toBe(200);
@@ -193,7 +195,7 @@ describe('a reload', () => {
 });
 
 test('a live tail that is open ends with its session, and shows nothing that came after', async () => {
-  const gateway = await started(keyed);
+  const gateway = await started(logged);
   const key = keptKey(gateway);
   const tail = async (headers: Record<string, string>) => (await fetch(`${gateway.url}/api/logs/stream`, { headers })).body?.pipeThrough(new TextDecoderStream()).getReader() as ReadableStreamDefaultReader<string>;
   const mine = await signIn(gateway, key);
@@ -213,6 +215,6 @@ const outer = Object.values(networkInterfaces()).flatMap((list) => list ?? []).f
 test.runIf(outer !== undefined)('a neighbour is one by the address of its socket, whatever its headers say', async () => {
   const { port } = await started({ ...keyed, server: { host: '0.0.0.0', admin_open: true } });
   const ask = async (host: string): Promise<number | undefined> =>
-    await new Promise((resolve, reject) => void get({ host, port, path: '/api/logs', headers: { host: '127.0.0.1' } }, (reply) => resolve(reply.resume().statusCode)).on('error', reject));
+    await new Promise((resolve, reject) => void get({ host, port, path: '/api/status', headers: { host: '127.0.0.1' } }, (reply) => resolve(reply.resume().statusCode)).on('error', reject));
   expect([await ask('127.0.0.1'), await ask(outer as string)]).toEqual([200, 403]);
 });
