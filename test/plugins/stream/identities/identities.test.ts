@@ -104,7 +104,7 @@ describe('a provider with an identity', () => {
       while (Date.now() < until) {
         const { status } = await ask(model);
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        await pause(10);
+        await pause(40);
       }
     };
     await Promise.all(Object.values(ofCloud).flatMap((model) => [caller(model), caller(model)]));
