@@ -16,7 +16,7 @@ export default defineConfig({
     provide: { lacks },
     globalSetup: ['test/_kit/setup.ts'],
     setupFiles: ['test/_kit/properties.ts'],
-    // cost: Node loads the sources itself, as it does for users. Vite would rewrite each file, and each use of an import would be a call: a third more CPU
+    // cost: Node loads the sources itself, as it does for users. Vite would rewrite each file, and each use of an import would be a call: a third more CPU. `vi.mock` needs Vite
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // a test and a plugin beside it import the gateway by its name, as an installed package; here that is the sources
     execArgv: ['--conditions=model-gateway-source'],
