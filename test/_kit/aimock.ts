@@ -65,7 +65,7 @@ const efforts = ['low', 'medium', 'high'];
 
 /** A model for each protocol, named after it. Each thinks, and each is a model that its provider really has. */
 const served = {
-  'openai-chat': { provider: { dialect: 'deepseek' }, path: '/v1', mapping: { externalId: 'deepseek-v4-pro', reasoning: { efforts } } },
+  'openai-chat': { provider: { dialect: 'fireworks' }, path: '/v1', mapping: { externalId: 'accounts/fireworks/models/deepseek-v4-pro', reasoning: { efforts } } },
   'openai-responses': { provider: { dialect: 'openai' }, path: '/v1', mapping: { externalId: 'gpt-5.1', dialect: 'openai-responses', reasoning: { efforts } } },
   anthropic: { provider: { dialect: 'anthropic' }, path: '/v1', mapping: { externalId: 'claude-sonnet-4-5', reasoning: { max_tokens: true } } },
   gemini: { provider: { dialect: 'gemini' }, path: '/v1beta', mapping: { externalId: 'gemini-2.5-flash', reasoning: { max_tokens: true } } },

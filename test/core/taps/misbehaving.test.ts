@@ -216,7 +216,9 @@ describe('what a tap sees of a request', () => {
 
   it('has no way to call a hook', async () => {
     let seen: string[] = [];
-    await served(({ hooks }) => (seen = Object.values(hooks).flatMap((hook) => Object.keys(hook))));
+    await served(({ hooks }) => {
+      seen = Object.values(hooks).flatMap((hook) => Object.keys(hook));
+    });
     expect(new Set(seen)).toEqual(new Set(['tap', 'tapPromise']));
   });
 });
