@@ -3,12 +3,7 @@ import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'n
 import { DatabaseSync } from 'node:sqlite';
 import type { SQLInputValue } from 'node:sqlite';
 import { defineBody } from './blocks.ts';
-
-export const codeOf = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) & 0xff;
-
-/** SQLITE_NOTADB and SQLITE_CORRUPT: the file is no database, or is damaged. */
-const broken = new Set([26, 11]);
-export const isBroken = (error: unknown): boolean => broken.has(codeOf(error));
+import { isBroken } from './store.ts';
 
 /** The file while it is open. One that is damaged is renamed, and a new one is begun, so that the journal can still be drained. */
 export class SqliteFile {

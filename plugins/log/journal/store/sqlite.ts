@@ -16,7 +16,7 @@ import { unfilled } from './backfill.ts';
 import type { Filled } from './backfill.ts';
 import { bodySql, forgetBody, insertBodies, prepareBlocks } from './blocks.ts';
 import type { BlockStatements, StoredBody } from './blocks.ts';
-import { codeOf, isBroken, SqliteFile } from './sqlite-file.ts';
+import { SqliteFile } from './sqlite-file.ts';
 import { createKeyStore } from './keys.ts';
 import type { Steps } from './keys.ts';
 import { createReader } from './read.ts';
@@ -24,7 +24,7 @@ import { queriesOf } from '../sql/engine.ts';
 import type { Engine, Statement } from '../sql/engine.ts';
 import type { Grammar } from '../sql/where.ts';
 import { firstIdAt, idOfHex, isId, timeOfId } from '../../../../core/log/record-id.ts';
-import { floorOf } from './store.ts';
+import { codeOf, floorOf, isBroken } from './store.ts';
 import type { Store, StoreSettings } from './store.ts';
 
 const grammar: Grammar = {

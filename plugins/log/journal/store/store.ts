@@ -52,14 +52,21 @@ export interface Store extends Reader {
   close(): Promise<void>;
 }
 
+/** SQLite's code of an error, without what it adds; 0: the error is none of SQLite's. */
+export const codeOf = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) & 0xff;
+
+/** SQLITE_NOTADB and SQLITE_CORRUPT: the file is no database, or is damaged. */
+const broken = new Set([26, 11]);
+export const isBroken = (error: unknown): boolean => broken.has(codeOf(error));
+
 /** safety: the health endpoint gives this word to anybody, so it holds no address and no name. */
-export type StoreFault = 'timeout' | 'refused' | 'auth_failed';
+export type StoreFault = 'timeout' | 'refused' | 'auth_failed' | 'damaged';
 
 export function faultOf(error: unknown): StoreFault {
   const { code, message } = error as { code?: unknown; message?: unknown };
   if (typeof code === 'string' && code.startsWith('28')) return 'auth_failed';
   if (code === '57014' || code === 'ETIMEDOUT' || /\btime(?:d )?out\b/i.test(String(message))) return 'timeout';
-  return 'refused';
+  return isBroken(error) ? 'damaged' : 'refused';
 }
 
 /** OpenSSL's words for a certificate that leads to no authority that this machine trusts. */

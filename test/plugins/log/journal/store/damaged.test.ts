@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { KeyChange } from '../../../../../core/log/keys.ts';
 import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
+import { faultOf } from '../../../../../plugins/log/journal/store/store.ts';
 import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
 import { begin, folder, idAt, request, rowFor } from '../scene.ts';
 
@@ -46,6 +47,16 @@ test('is put aside, and the keys of callers go on in the new one', async () => {
   expect((await second.keyStore.changes(0)).keys.map(({ name }) => name)).toEqual(['one', 'two']);
   await second.keyStore.write(made('three'));
   expect(await second.keyStore.changes(2)).toMatchObject({ version: 3, keys: [{ name: 'three' }], isWhole: false });
+  await second.close();
+});
+
+test('is told of as damaged by a question that meets it first', async () => {
+  const first = await opened();
+  await first.insert(Array.from({ length: 5000 }, (_, number) => rowFor({ number })));
+  await first.close();
+  damage();
+  const second = await opened();
+  expect(faultOf(await second.get(idAt(begin, 4000)).catch((error: unknown) => error))).toBe('damaged');
   await second.close();
 });
 
