@@ -125,7 +125,7 @@ class Draft {
     if (native?.fields['additional'] === true) return [];
     // the tools of a namespace are several here, and the first of them has the whole of it
     if (native?.fields['namespace'] !== undefined) return isFields(native.fields['namespace']) ? native.fields['namespace'] : [];
-    if (native !== undefined && (native.isAll === true || native.fields['type'] === 'custom')) return native.fields;
+    if (native?.fields['type'] !== undefined) return native.fields;
     // wire: the input of a custom tool is plain text (OpenAI: Function calling, Custom tools), and the gateway's tool calls carry JSON
     if (type === 'custom') throw new GatewayError('unsupported_value', 'The gateway cannot send custom tools to the Responses API. Declare a function.', { param: `tools[${at}].type` });
     // a tool that runs at the provider goes out unchanged

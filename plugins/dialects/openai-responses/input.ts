@@ -31,9 +31,8 @@ export const encodeInput = (messages: readonly Message[], ways: InputWays): read
 const knownFields = new Set(['role', 'content', 'tool_calls', 'tool_call_id', 'refusal', 'reasoning', 'reasoning_content', 'reasoning_details', 'annotations', 'citations', 'search_results', 'images', 'native']);
 
 function itemsOf(message: Message, path: string, ways: InputWays): readonly Item[] {
-  const { native } = message;
-  if (native?.isAll === true && isFields(native.fields['item'])) return [native.fields['item']];
-  const own = native?.fields ?? {};
+  const own = message.native?.fields ?? {};
+  if (isFields(own['item'])) return [sameItem(own['item'], message.tool_call_id)];
   switch (message.role) {
     case 'system':
     case 'developer':
@@ -151,6 +150,7 @@ const callId = (id: string): string => (id.length <= 64 ? id : callIdFrom(id));
 
 function callOf({ id, function: { name, arguments: input }, native }: ToolCall, { habits }: InputWays): Item {
   const own = native?.fields ?? {};
+  if (isFields(own['item'])) return sameItem(own['item'], id);
   const plain = own['type'] === 'custom_tool_call' ? inputIn(input) : null;
   return {
     type: 'function_call',
@@ -161,6 +161,9 @@ function callOf({ id, function: { name, arguments: input }, native }: ToolCall, 
     ...own,
   };
 }
+
+/** An item that the caller sent in the form of this API. @param id of the call that it is of */
+const sameItem = (item: Item, id: string | undefined): Item => (id === undefined ? item : { ...item, call_id: callId(id) });
 
 /** The plain text of a custom tool's call, which other APIs have as a function with one parameter. */
 function inputIn(json: string): string {

@@ -157,8 +157,8 @@ export class Answer {
     this.#coming = null;
     // a provider of this form uses the caller's names
     const isNamed = coming?.item['type'] === 'custom_tool_call';
-    const known = this.#parts.names.get(name) ?? { name, namespace: null, isCustom: isNamed };
-    const item = new CallItem({ id, ...known }, { ...this.#placeOf(known.isCustom ? 'ctc' : 'fc'), more: { ...(known.namespace !== null && { namespace: known.namespace }), ...(coming !== null && unknownFields(coming.item)) } });
+    const known = this.#parts.names.get(name) ?? { type: isNamed ? 'custom_tool_call' : 'function_call', name, namespace: null };
+    const item = new CallItem({ id, ...known }, { ...this.#placeOf(prefixes[known.type]), more: { ...(known.namespace !== null && { namespace: known.namespace }), ...(coming !== null && unknownFields(coming.item)) } });
     this.items.push(item);
     this.#calls[index] = item;
     if (coming !== null) this.#native.set(coming.at, item);
@@ -242,6 +242,9 @@ export class Answer {
     if (this.#text === item) this.#text = null;
   }
 }
+
+/** How the ids of calls begin. */
+const prefixes = { function_call: 'fc', custom_tool_call: 'ctc', tool_search_call: 'tsc' } as const;
 
 const isThought = (item: OutputItem): boolean => item instanceof TextItem && item.type === 'reasoning';
 

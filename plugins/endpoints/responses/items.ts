@@ -8,7 +8,7 @@ import { fieldsOf } from '../../../core/wire/fields.ts';
 import { list, missing, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
 import { fields, someFields, unsupported, without } from './checks.ts';
 import { content } from './content.ts';
-import { additional, memberName } from './tools.ts';
+import { additional, isCallersSearch, memberName, search, toolList } from './tools.ts';
 import { detailIn, thoughtTexts } from './thoughts.ts';
 
 /** What an item of a turn is, in the order of the items. A dialect of the same form builds them again from it. */
@@ -52,6 +52,8 @@ class Reading {
     else if (type === 'custom_tool_call' && !this.#answered.has(item['call_id'])) this.#ensureTurn().item(without(item, 'id', 'status'), type);
     else if (Object.hasOwn(calls, type)) this.#ensureTurn().call(callOf(param, item, calls[type as keyof typeof calls]));
     else if (Object.hasOwn(results, type)) this.#alone(resultOf(param, item, type as keyof typeof results));
+    else if (type === search.call && isCallersSearch(item)) this.#ensureTurn().call(searchOf(item));
+    else if (type === search.output && isCallersSearch(item)) this.#alone(foundOf(param, item));
     else if (type === 'reasoning') this.#thought(param, item);
     else if (ran.has(type)) this.#ensureTurn().item(item, type);
     else this.#alone(unknownItem(param, item, type));
@@ -187,6 +189,19 @@ function resultOf(param: string, item: Fields, type: keyof typeof results): Mess
   return { role: 'tool', tool_call_id: text(`${param}.call_id`, id), content: content(`${param}.output`, output), ...nativeOf(own, type, more) };
 }
 
+/** A search for tools that the caller runs. A provider of the same form gets the item as it is, without the id, which may be of another provider. */
+function searchOf(item: Fields): ToolCall {
+  const { call_id: id, arguments: asked = {} } = item;
+  return { id: id as string, type: 'function', function: { name: search.tool, arguments: typeof asked === 'string' ? asked : JSON.stringify(asked) }, native: { fields: { item: without(item, 'id') } } };
+}
+
+/** What such a search found. The tools themselves stand with those of the request. */
+function foundOf(param: string, item: Fields): Message {
+  const tools = optional(`${param}.tools`, item['tools'], toolList) ?? [];
+  const found = tools.flatMap((tool) => (tool.function === undefined ? [] : [`The tool "${tool.function.name}" can be called now.`]));
+  return { role: 'tool', tool_call_id: item['call_id'] as string, content: found.length === 0 ? 'No tool was found.' : found.join('\n'), native: { fields: { item } } };
+}
+
 /** @param lost the fields among them that a provider of another form does not get */
 function nativeOf(own: Fields, place: string, lost: Fields = own): { native?: Native } {
   const some = someFields(own);
@@ -198,7 +213,7 @@ const quiet: ReadonlySet<string> = new Set(['phase', 'caller', 'created_by']);
 
 /** Items of tools that ran at a provider: a conversation can go on without them at another one. */
 const ran: ReadonlySet<string> = new Set([
-  'web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'mcp_list_tools', 'mcp_call', 'tool_search_call', 'tool_search_output', additional,
+  'web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'mcp_list_tools', 'mcp_call', search.call, search.output, additional,
 ]);
 
 /** An item that only this API knows. A provider of another form could not answer to it. */

@@ -3,6 +3,7 @@ import { CustomInput } from '../../../core/wire/custom-tools/input.ts';
 import { JoinedDetail } from '../../../core/wire/opaque.ts';
 import { type Fields, textOf } from '../../../core/wire/fields.ts';
 import { markOf, opaqueOf } from './thoughts.ts';
+import type { CallName } from './tools.ts';
 
 /** Writes an event of the stream. `fields` is JSON without its braces; the type and the number of the event are added. */
 export type Emit = (type: string, fields: string) => void;
@@ -166,7 +167,16 @@ export class TextItem implements OutputItem {
   }
 }
 
-/** A call of a function or of a custom tool. */
+type Call = Pick<CallName, 'type' | 'name'> & { readonly id: string };
+
+/** How the events of a call's input are called, and the field with the whole of it. A search has no such events. */
+const inputs = {
+  function_call: { event: 'response.function_call_arguments', field: 'arguments' },
+  custom_tool_call: { event: 'response.custom_tool_call_input', field: 'input' },
+  tool_search_call: null,
+} as const;
+
+/** A call of one of the caller's tools. */
 export class CallItem implements OutputItem {
   readonly index: number;
   readonly id: string;
@@ -174,41 +184,47 @@ export class CallItem implements OutputItem {
   /** The arguments so far, as JSON. */
   arguments = '';
   readonly #emit: Emit | null;
-  readonly #call: { readonly id: string; readonly name: string };
+  readonly #call: Call;
   readonly #opening: string;
   readonly #place: string;
   #more: Fields;
   #status = 'in_progress';
-  /** Null: a function. */
+  /** Null: the input is JSON. */
   readonly #custom: CustomInput | null;
 
-  constructor(call: { readonly id: string; readonly name: string; readonly isCustom: boolean }, { index, id, emit, more }: Place) {
+  constructor(call: Call, { index, id, emit, more }: Place) {
     this.index = index;
     this.id = id;
     this.#call = call;
     this.#emit = emit;
     this.#more = more;
-    this.#custom = call.isCustom ? new CustomInput() : null;
+    this.#custom = call.type === 'custom_tool_call' ? new CustomInput() : null;
     this.#place = placeOf(index, id);
     this.#opening = `${this.#place},"delta":`;
     emit?.('response.output_item.added', `"output_index":${index},"item":${JSON.stringify(this.wire)}`);
   }
 
   get wire(): Fields {
-    const { id: callId, name } = this.#call;
-    const call = { ...this.#more, id: this.id, status: this.#status, call_id: callId, name };
-    return this.#custom === null ? { ...call, type: 'function_call', arguments: this.arguments } : { ...call, type: 'custom_tool_call', input: this.#custom.text };
+    const { id: callId, name, type } = this.#call;
+    const call = { ...this.#more, type, id: this.id, status: this.#status, call_id: callId };
+    const input = inputs[type];
+    if (input !== null) return { ...call, name, [input.field]: this.#custom?.text ?? this.arguments };
+    return { ...call, execution: 'client', arguments: this.arguments === '' ? {} : (this.#value ?? this.arguments) };
+  }
+
+  /** The arguments; undefined where they are no whole JSON text. */
+  get #value(): unknown {
+    try {
+      return JSON.parse(this.arguments);
+    } catch {
+      // the rest has not come yet
+      return undefined;
+    }
   }
 
   /** Whether the arguments are a whole JSON text, so that nothing can come any more. */
   get isWhole(): boolean {
-    try {
-      JSON.parse(this.arguments);
-      return true;
-    } catch {
-      // the rest has not come yet
-      return false;
-    }
+    return this.#value !== undefined;
   }
 
   /** A blank after a whole text comes too late to be told. */
@@ -229,13 +245,15 @@ export class CallItem implements OutputItem {
     if (last !== '') this.#delta(last);
     this.#status = status;
     this.isClosed = true;
-    if (this.#custom === null) this.#emit?.('response.function_call_arguments.done', `${this.#place},"name":${JSON.stringify(this.#call.name)},"arguments":${JSON.stringify(this.arguments)}`);
-    else this.#emit?.('response.custom_tool_call_input.done', `${this.#place},"input":${JSON.stringify(this.#custom.text)}`);
+    const input = inputs[this.#call.type];
+    const name = this.#custom === null ? `"name":${JSON.stringify(this.#call.name)},` : '';
+    if (input !== null) this.#emit?.(`${input.event}.done`, `${this.#place},${name}"${input.field}":${JSON.stringify(this.#custom?.text ?? this.arguments)}`);
     this.#emit?.('response.output_item.done', `"output_index":${this.index},"item":${JSON.stringify(this.wire)}`);
   }
 
   #delta(said: string): void {
-    if (this.#emit !== null) this.#emit(this.#custom === null ? 'response.function_call_arguments.delta' : 'response.custom_tool_call_input.delta', `${this.#opening}${JSON.stringify(said)}`);
+    const input = inputs[this.#call.type];
+    if (input !== null) this.#emit?.(`${input.event}.delta`, `${this.#opening}${JSON.stringify(said)}`);
   }
 }
 

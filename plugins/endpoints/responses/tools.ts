@@ -1,7 +1,7 @@
 /**
- * Tools and the tool choice. A custom tool, whose input is plain text, is a function with one parameter for providers of another form, and
- * the tools of a namespace are functions with longer names; the encoder maps their calls back. A tool that a provider runs itself has no
- * other form: other providers do not get it, and the reply says so.
+ * Tools and the tool choice. A custom tool, whose input is plain text, is a function with one parameter for providers of another form, a search
+ * for tools that the caller runs is a function too, and the tools of a namespace are functions with longer names; the encoder maps their calls
+ * back. A tool that a provider runs itself has no other form: other providers do not get it, and the reply says so.
  */
 import { hash } from 'node:crypto';
 import type { Message, Tool, ToolChoice } from '../../../core/chat.ts';
@@ -21,6 +21,7 @@ const toolsOf: Check<readonly Tool[]> = (param, value) => {
   const type = text(`${param}.type`, given['type']);
   if (type === 'function') return [functionOf(param, given)];
   if (type === 'custom') return [customOf(param, given)];
+  if (type === search.tool && given['execution'] === 'client') return [searchOf(param, given)];
   if (type === 'namespace') return membersOf(param, given);
   return [{ type, native: { fields: given, isAll: true, lost: [`tools.${type}`] } }];
 };
@@ -42,6 +43,21 @@ const optionalField = (field: string, value: unknown): Fields => (value === null
 function customOf(param: string, given: Fields): Tool {
   const description = optional(`${param}.description`, given['description'], text);
   return { type: 'function', function: { name: text(`${param}.name`, given['name']), ...optionalField('description', description), parameters: inputSchema(given['format']) }, native: { fields: given, lost: isFreeText(given['format']) ? [] : ['tools.format'] } };
+}
+
+/** wire: a search for tools, and its items. Codex 0.171 runs it itself where the tool says so, and reaches the tools of MCP servers by it (OpenAI: Tool search) */
+export const search = { tool: 'tool_search', call: 'tool_search_call', output: 'tool_search_output' } as const;
+
+/** Whether the caller ran the search of this item. wire: one that the provider ran has no `call_id` (OpenAI: Tool search) */
+export const isCallersSearch = ({ execution, call_id: id }: Fields): boolean => execution !== 'server' && typeof id === 'string';
+
+function searchOf(param: string, given: Fields): Tool {
+  const described = {
+    name: search.tool,
+    ...optionalField('description', optional(`${param}.description`, given['description'], text)),
+    ...optionalField('parameters', optional(`${param}.parameters`, given['parameters'], fields)),
+  };
+  return { type: 'function', function: described, native: { fields: given } };
 }
 
 /** The tools of a namespace. The first of them carries the namespace as the caller declared it, for a provider of the same form. */
@@ -72,25 +88,42 @@ export function memberName(namespace: string, name: string): string {
 export const additional = 'additional_tools';
 
 /**
- * The tools of a request, with those that stand in its conversation; of one name that of the request counts, or the last one. A provider of the same form gets those in the
+ * The tools of a request, with those that stand in its conversation or were found in it; of one name that of the request counts, or the last one. A provider of the same form gets those in the
  * conversation where they stand.
  */
 export function withAdditional(tools: readonly Tool[] | null, messages: readonly Message[]): readonly Tool[] | null {
-  const items = messages.flatMap(({ native }) => entriesOf(native?.fields['order']).map((entry) => fieldsOf(fieldsOf(entry)['item'])).filter(({ type }) => type === additional));
-  const found = items.flatMap((item) => optional(`input.${additional}.tools`, item['tools'], toolList) ?? []);
+  const found = messages.flatMap(toolsIn);
   if (found.length === 0) return tools;
   const declaredNames = new Set<unknown>(tools?.map((tool) => tool.function?.name));
   const last = new Map(found.filter((tool) => tool.function === undefined || !declaredNames.has(tool.function.name)).map((tool, at) => [tool.function?.name ?? at, tool]));
   return [...(tools ?? []), ...Array.from(last.values(), asAdditional)];
 }
 
+function toolsIn({ native }: Message): readonly Tool[] {
+  const items = [native?.fields['item'], ...entriesOf(native?.fields['order']).map((entry) => fieldsOf(entry)['item'])].map(fieldsOf);
+  return items.flatMap((item) => {
+    const isFound = item['type'] === search.output && isCallersSearch(item);
+    if (!isFound && item['type'] !== additional) return [];
+    const tools = optional(`input.${item['type'] as string}.tools`, item['tools'], toolList) ?? [];
+    return isFound ? tools.map(asLoaded) : tools;
+  });
+}
+
+/** A tool that waited for a search, and waits no more. */
+const asLoaded = ({ native, ...tool }: Tool): Tool => ({ ...tool, type: tool.type, ...(native !== undefined && { native: { ...native, lost: (native.lost ?? []).filter((field) => field !== 'tools.defer_loading') } }) });
+
 const asAdditional = (tool: Tool): Tool => ({ ...tool, native: { ...tool.native, fields: { ...tool.native?.fields, additional: true } } });
+
+/** The items that calls of a caller's tools are in this API. */
+export type CallType = 'function_call' | 'custom_tool_call' | 'tool_search_call';
+
+const callTypes: ReadonlyMap<unknown, CallType> = new Map<unknown, CallType>([['custom', 'custom_tool_call'], [search.tool, search.call]]);
 
 /** What the calls of a tool are called in this API. */
 export interface CallName {
+  readonly type: CallType;
   readonly name: string;
   readonly namespace: string | null;
-  readonly isCustom: boolean;
 }
 
 /** The tools whose calls look different in this API, by the name of the function. */
@@ -99,9 +132,10 @@ export function callNames(tools: readonly Tool[] | null): ReadonlyMap<string, Ca
   for (const tool of tools ?? []) {
     const { function: described, native } = tool;
     if (described === undefined || native === undefined) continue;
-    const { namespace, member } = native.fields;
+    const { namespace, member, type: declaredAs } = native.fields;
+    const type = callTypes.get(declaredAs) ?? 'function_call';
     const of = textOf(namespace) ?? textOf(fieldsOf(namespace)['name']);
-    if (of !== null || isCustom(tool)) names.set(described.name, { name: textOf(member) ?? described.name, namespace: of, isCustom: isCustom(tool) });
+    if (of !== null || type !== 'function_call') names.set(described.name, { type, name: textOf(member) ?? described.name, namespace: of });
   }
   return names;
 }
@@ -113,7 +147,7 @@ export const declared = (tools: readonly Tool[] | null): readonly Fields[] =>
     if (described === undefined) return [native?.fields ?? { type, ...more }];
     const { namespace } = native?.fields ?? {};
     if (namespace !== undefined) return typeof namespace === 'string' ? [] : [fieldsOf(namespace)];
-    if (native?.fields['type'] === 'custom') return [native.fields];
+    if (native?.fields['type'] !== undefined) return [native.fields];
     return [{ type, name: described.name, description: described.description ?? null, parameters: described.parameters ?? null, strict: described.strict ?? null, ...native?.fields }];
   });
 

@@ -153,6 +153,7 @@ describe('a request is refused', () => {
     ['with a schema without a name', { text: { format: { type: 'json_schema', schema: {} } } }, 'invalid_type', 'text.format.name'],
     ['with tools that are no list', { tools: 'f' }, 'invalid_type', 'tools'],
     ['with a tool without a name', { tools: [{ type: 'function' }] }, 'invalid_type', 'tools[0].name'],
+    ['with a search for tools that found no list', { input: [{ type: 'tool_search_output', call_id: 'c', tools: 7 }] }, 'invalid_type', 'input[0].tools'],
     ['with a choice of a tool that its provider has not', { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } }, 'unsupported_value', 'tool_choice'],
     ['with an unknown choice', { tool_choice: 'maybe' }, 'invalid_value', 'tool_choice'],
     ['with an unknown effort', { model: 'thinker', reasoning: { effort: 'huge' } }, 'invalid_value', 'reasoning.effort'],

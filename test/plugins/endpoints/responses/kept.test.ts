@@ -83,6 +83,19 @@ describe('a response that is kept', () => {
     expect(one.tools).toEqual([]);
   });
 
+  it('is gone on from with the tools that a search found', async () => {
+    const up = await provider(answers(completion('', { tool_calls: [{ id: 'c1', type: 'function', function: { name: 'tool_search', arguments: '{"query":"w"}' } }] })), answers(calling));
+    const gateway = await logging(oneUpstream(up.url));
+    const search = { type: 'tool_search', execution: 'client' };
+    const one = await respond(gateway, { input: 'Weather?', tools: [search] });
+    const two = await respond(gateway, { previous_response_id: one.id, input: [{ type: 'tool_search_output', call_id: one.output[0].call_id, execution: 'client', tools: [weather] }], tools: [search] });
+    await respond(gateway, { previous_response_id: two.id, input: [{ type: 'function_call_output', call_id: 'c1', output: '20' }], tools: [search] });
+    expect(up.asked.map(({ json }) => json['tools'].map((tool: any) => tool.function.name))).toEqual([['tool_search'], ['tool_search', 'weather'], ['tool_search', 'weather']]);
+    const { output } = (await (await get(gateway, one.id)).json()) as any;
+    expect(output).toEqual(one.output);
+    expect(output).toMatchObject([{ type: 'tool_search_call', arguments: { query: 'w' } }]);
+  });
+
   it('lends its items to a request that refers to them', async () => {
     const up = await provider(answers(calling), answers(completion('It is mild.')));
     const gateway = await logging(oneUpstream(up.url));

@@ -60,6 +60,29 @@ describe('a request', () => {
     expect(up.asked[0]?.json['input']).toEqual(input);
   });
 
+  it.each([
+    ['of the caller', { call_id: 'call_s', execution: 'client' }],
+    ['of the provider', { execution: 'server' }],
+  ])('has a search for tools %s as it came', async (_, run) => {
+    const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
+    const tool = { type: 'tool_search', execution: run.execution, parameters: { type: 'object' } };
+    const made = { type: 'tool_search_call', status: 'completed', arguments: { query: 'tide' }, ...run };
+    const input = [{ role: 'user', content: 'hi' }, { role: 'assistant', content: 'Let me see.' }, { ...made, id: 'tsc_1' }, { type: 'tool_search_output', id: 'tso_1', status: 'completed', tools: [{ ...flat, defer_loading: true }], ...run }];
+    const { tools } = await respond(gateway, { model: 'native', input, tools: [tool] });
+    expect([tools, up.asked[0]?.json['tools']]).toEqual([[tool], [tool]]);
+    // the id of a call that the caller answers is left out, as that of all his calls
+    expect(up.asked[0]?.json['input'].slice(1)).toEqual([input[1], 'call_id' in run ? made : input[2], input[3]]);
+  });
+
+  it('has a search for tools under an id that is short enough', async () => {
+    const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
+    const ran = { call_id: 'x'.repeat(65), execution: 'client' };
+    await respond(gateway, { model: 'native', input: [{ role: 'user', content: 'hi' }, { type: 'tool_search_call', arguments: {}, ...ran }, { type: 'tool_search_output', tools: [], ...ran }] });
+    const [one, other] = up.asked[0]!.json['input'].slice(1).map((item: any) => item.call_id);
+    expect(one).toMatch(/^.{1,64}$/);
+    expect(other).toBe(one);
+  });
+
   it('chooses a custom tool as one', async () => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     await respond(gateway, { model: 'native', tools: [custom], tool_choice: { type: 'custom', name: 'run_sql' } });

@@ -142,6 +142,35 @@ describe('a stream', () => {
     expect(up.asked[1]?.json['messages'].slice(1)).toMatchObject([{ tool_calls: [{ function: { name: 'code__exec', arguments: '{"input":"ls"}' } }] }, { role: 'tool', content: 'a.txt' }]);
   });
 
+  it('searches for tools, where the caller runs the search, and calls what it found', async () => {
+    const { gateway, up } = await behind(chunks(call(0, 'call_a', 'tool_search', '{"que'), more(0, 'ry":"tide"}'), event({}, 'tool_calls')), chunks(call(0, 'call_b', 'mcp__harbour__tide', '{}'), event({}, 'tool_calls')));
+    const search = { type: 'tool_search', execution: 'client', description: 'Finds tools.', parameters: { type: 'object', properties: { query: { type: 'string' } } } };
+    const first = await streamOf(gateway, { tools: [search] });
+    expect(up.asked[0]?.json['tools']).toEqual([{ type: 'function', function: { name: 'tool_search', description: 'Finds tools.', parameters: search.parameters } }]);
+    expect(first.types.slice(2)).toEqual(['response.output_item.added', 'response.output_item.done', 'response.completed']);
+    expect(first.response).toMatchObject({ tools: [search], output: [{ type: 'tool_search_call', id: expect.stringMatching(/^tsc_/), call_id: 'call_a', execution: 'client', status: 'completed', arguments: { query: 'tide' } }] });
+    expect(first.response.output[0]).not.toHaveProperty('name');
+
+    const found = { type: 'tool_search_output', id: 'tso_1', call_id: 'call_a', status: 'completed', execution: 'client', tools: [{ type: 'namespace', name: 'mcp__harbour', description: 'H', tools: [{ type: 'function', name: 'tide', strict: false, defer_loading: true, parameters: { type: 'object' } }, { type: 'function', name: 'boats' }] }] };
+    const reply = await ask(gateway, { tools: [search], input: [{ role: 'user', content: 'hi' }, ...first.response.output, found], stream: true });
+    expect(reply.headers.get('x-adjusted')).toBeNull();
+    const second = readStream(await reply.text());
+    expect(up.asked[1]?.json['tools'].map((tool: any) => tool.function.name)).toEqual(['tool_search', 'mcp__harbour__tide', 'mcp__harbour__boats']);
+    expect(up.asked[1]?.json['messages'].slice(1)).toEqual([
+      { role: 'assistant', content: null, tool_calls: [{ id: 'call_a', type: 'function', function: { name: 'tool_search', arguments: '{"query":"tide"}' } }] },
+      { role: 'tool', tool_call_id: 'call_a', content: 'The tool "mcp__harbour__tide" can be called now.\nThe tool "mcp__harbour__boats" can be called now.' },
+    ]);
+    expect(second.response).toMatchObject({ tools: [search], output: [{ type: 'function_call', namespace: 'mcp__harbour', name: 'tide', arguments: '{}' }] });
+  });
+
+  it.each([
+    ['nothing', '', {}],
+    ['a half', '{"query":"ti', '{"query":"ti'],
+  ])('gives a search whose arguments are %s what the model said', async (_, said, given) => {
+    const { gateway } = await behind(chunks(call(0, 'call_a', 'tool_search', said), event({}, 'length')));
+    expect((await streamOf(gateway, { tools: [{ type: 'tool_search', execution: 'client' }] })).response.output[0].arguments).toEqual(given);
+  });
+
   it('is incomplete where the answer was cut at a limit, and so is its last item', async () => {
     const { gateway } = await behind(chunks(event({ content: 'Once upon' }), event({}, 'length')));
     const { response, types } = await streamOf(gateway, { max_output_tokens: 20 });
