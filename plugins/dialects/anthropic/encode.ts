@@ -7,6 +7,7 @@ import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { partsOf, turnsOf } from '../../../core/wire/turns.ts';
+import { withAllowedTools } from '../families/allowed-tools.ts';
 import { isVertex } from '../families/vertex.ts';
 import { beganWithoutThinking, claudeTerms, type ClaudeTerms } from '../families/claude.ts';
 import { createBreakpoints } from './cache-control.ts';
@@ -45,7 +46,7 @@ export function encode(request: ChatRequest, target: Target): WireRequest {
     breakpoints: createBreakpoints(() => adjustments.add('cache_control', 'dropped beyond 4')),
   };
   const isCount = request.ask?.kind === 'count';
-  const whole = bodyOf(request, target, writing);
+  const whole = bodyOf(withAllowedTools(request), target, writing);
   const body = isCount ? withoutAnswerFields(whole) : whole;
   const wire = { path: isCount ? '/messages/count_tokens' : '/messages', headers: headersOf(target.provider, betas), body };
   const { path, headers, body: sent } = isVertex(target.provider) ? forVertex(wire, target, { isCount, isStream: request.stream }) : wire;

@@ -4,6 +4,7 @@ import type { ChatRequest, Message } from '../../../core/chat.ts';
 import { asGiven } from '../../../core/wire/json.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { isFields } from '../../../core/wire/fields.ts';
+import { withAllowedTools } from '../families/allowed-tools.ts';
 import { claudeSchema, needsTool } from '../families/claude-schema.ts';
 import { beganWithoutThinking, claudeTerms } from '../families/claude.ts';
 import { refuseNone, thinksAlways } from '../families/thinkers.ts';
@@ -16,7 +17,7 @@ import { planTools, toolFields, type ToolPlan } from './tools.ts';
 
 /** Encodes a request, credentials not included. A pure function. Throws `unsupported_value` for what the API cannot carry. */
 export function encode(request: ChatRequest, target: Target): WireRequest {
-  const draft = new Draft(request, target);
+  const draft = new Draft(withAllowedTools(request), target);
   return {
     // wire: the model id is one segment of the path, so the colons and slashes of an ARN are encoded (Amazon Bedrock: Converse)
     path: `/model/${encodeURIComponent(target.mapping.externalId)}/${request.stream ? 'converse-stream' : 'converse'}`,

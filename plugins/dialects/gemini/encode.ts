@@ -5,6 +5,7 @@ import { asGiven } from '../../../core/wire/json.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
+import { withAllowedTools } from '../families/allowed-tools.ts';
 import { isVertex } from '../families/vertex.ts';
 import { pathOf } from './address.ts';
 import { encodeConversation } from './contents.ts';
@@ -49,7 +50,7 @@ const own: Readonly<Record<string, readonly [place: 'top' | 'config', wire: stri
 
 /** Encodes a request, credentials not included. A pure function. Throws `unsupported_value` for what the API cannot carry. */
 export function encode(request: ChatRequest, target: Target): WireRequest {
-  const draft = new Draft(request, target);
+  const draft = new Draft(withAllowedTools(request), target);
   return { path: pathOf(target, request.stream), headers: { 'content-type': 'application/json' }, body: asGiven(draft.body()), adjustments: draft.adjustments.list };
 }
 

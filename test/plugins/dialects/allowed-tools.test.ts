@@ -1,0 +1,50 @@
+/** A choice among some of the tools, at providers whose APIs know none. */
+import { describe, expect, it } from 'vitest';
+import type { ChatRequest, Tool } from '../../../core/chat.ts';
+import type { AnyPlugin } from '../../../core/host/plugin.ts';
+import type { Dialect } from '../../../core/wire/dialect.ts';
+import anthropic from '../../../plugins/dialects/anthropic/index.ts';
+import bedrock from '../../../plugins/dialects/bedrock/index.ts';
+import gemini from '../../../plugins/dialects/gemini/index.ts';
+import { requestOf, targetOf } from '../../contract/dialect.ts';
+
+const plugins: readonly AnyPlugin[] = [anthropic, bedrock, gemini];
+const dialects: ReadonlyMap<string, Dialect> = new Map(plugins.flatMap(({ dialects: all = [] }) => all.map((dialect) => [dialect.name, dialect])));
+
+const tools: readonly Tool[] = ['weather', 'tides', 'mail'].map((name) => ({ type: 'function', function: { name } }));
+const named = (...names: string[]): object[] => names.map((name) => ({ type: 'function', function: { name } }));
+const among = (mode: unknown, listed: unknown, more: Partial<ChatRequest> = {}): Partial<ChatRequest> => ({ tools, toolChoice: { type: 'allowed_tools', allowed_tools: { mode, tools: listed } }, ...more });
+
+describe.each([
+  { name: 'anthropic', model: 'claude-sonnet-4-5', namesIn: (body: any) => body.tools?.map((tool: any) => tool.name), choiceIn: (body: any) => body.tool_choice, auto: { type: 'auto' }, required: { type: 'any' } },
+  { name: 'gemini', model: 'gemini-3-pro-preview', namesIn: (body: any) => body.tools?.[0].functionDeclarations.map((tool: any) => tool.name), choiceIn: (body: any) => body.toolConfig, auto: { functionCallingConfig: { mode: 'AUTO' } }, required: { functionCallingConfig: { mode: 'ANY' } } },
+  { name: 'bedrock', model: 'anthropic.claude-sonnet-4-5-20250929-v1:0', namesIn: (body: any) => body.toolConfig?.tools.map((tool: any) => tool.toolSpec.name), choiceIn: (body: any) => body.toolConfig?.toolChoice, auto: undefined, required: { any: {} } },
+])('allowed tools at $name', ({ name, model, namesIn, choiceIn, auto, required }) => {
+  const wireOf = (said: Partial<ChatRequest>) => (dialects.get(name) as Dialect).encode(requestOf(said), targetOf(name, { externalId: model }));
+  const bodyOf = (said: Partial<ChatRequest>): any => JSON.parse(wireOf(said).body);
+
+  it.each([['auto', auto], ['required', required]])('are the only ones that the model is told of, with the choice %s', (mode, choice) => {
+    const wire = wireOf(among(mode, named('tides', 'weather')));
+    const body = JSON.parse(wire.body);
+    expect([namesIn(body), choiceIn(body)]).toEqual([['weather', 'tides'], choice]);
+    expect(wire.adjustments).toEqual([]);
+  });
+
+  it('are none where the list is empty', () => {
+    const body = bodyOf(among('auto', []));
+    expect([namesIn(body), choiceIn(body)]).toEqual([undefined, undefined]);
+  });
+
+  it('may be others that another provider runs', () => {
+    expect(namesIn(bodyOf(among('auto', [{ type: 'web_search' }, ...named('mail')])))).toEqual(['mail']);
+  });
+
+  it.each([
+    ['without a mode', among(undefined, named('mail')), 'invalid_value'],
+    ['without a list', among('auto', 'mail'), 'invalid_value'],
+    ['with a tool that is not declared', among('auto', named('mail', 'maps')), 'unsupported_value'],
+    ['of which the provider has none, where the model must call one', among('required', [{ type: 'web_search' }]), 'unsupported_value'],
+  ])('are a 400 %s', (_, said, code) => {
+    expect(() => wireOf(said)).toThrow(expect.objectContaining({ status: 400, code, param: 'tool_choice' }));
+  });
+});
