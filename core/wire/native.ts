@@ -3,7 +3,7 @@
  * what has another form too is sent in that one, what has none is left out and named, and what the request cannot be answered without
  * is refused.
  */
-import type { Adjustment, ChatRequest, ContentPart, Message, Native, ReasoningDetail, Tool, ToolCall } from '../chat.ts';
+import type { Adjustment, ChatRequest, ContentPart, Message, Native, ReasoningDetail, Tool, ToolCall, ToolChoice } from '../chat.ts';
 import { unsetReasoning } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
 import { Adjustments } from './adjustments.ts';
@@ -58,10 +58,10 @@ function withoutNative(request: ChatRequest, form: string | undefined): { readon
   const { native, ...others } = request;
   note(native, left);
   const messages = request.messages.flatMap((message) => messageOf(message, left));
-  if (typeof request.toolChoice === 'object') note(request.toolChoice?.native, left);
+  const toolChoice = choiceOf(request.toolChoice, left);
   const tools = request.tools?.flatMap((tool) => itemOf(tool, left)) ?? null;
   const isBare = tools !== null && tools.length === 0;
-  return { request: { ...others, messages, tools: isBare ? null : tools, toolChoice: isBare ? null : request.toolChoice }, adjustments: left.list };
+  return { request: { ...others, messages, tools: isBare ? null : tools, toolChoice: isBare ? null : toolChoice }, adjustments: left.list };
 }
 
 function note(native: Native | undefined, left: Adjustments): void {
@@ -92,6 +92,13 @@ function itemOf<Item extends ContentPart | Tool>(item: Item, left: Adjustments):
   if (native === undefined) return [item];
   note(native, left);
   return native.isAll === true ? [] : [bare as Item];
+}
+
+function choiceOf(choice: ToolChoice | null, left: Adjustments): ToolChoice | null {
+  if (typeof choice !== 'object' || choice === null) return choice;
+  const { native, ...bare } = choice;
+  note(native, left);
+  return native === undefined ? choice : { ...bare, type: choice.type };
 }
 
 function callOf(call: ToolCall, left: Adjustments): ToolCall {

@@ -201,14 +201,10 @@ function flat(tool: unknown): unknown {
 function choiceOf(choice: ToolChoice, customNames: ReadonlySet<unknown>): unknown {
   if (typeof choice === 'string') return choice;
   if (choice.native !== undefined) return choice.native.fields;
-  const named = (tool: unknown): unknown => {
-    const one = flat(tool);
-    return isFields(one) && customNames.has(one['name']) ? { ...one, type: 'custom' } : one;
-  };
   const { allowed_tools: allowed } = choice;
-  if (!isFields(allowed)) return named(choice);
-  const { mode, tools } = allowed;
-  return { type: 'allowed_tools', mode, tools: Array.isArray(tools) ? (tools as unknown[]).map(named) : tools };
+  if (isFields(allowed)) return { type: 'allowed_tools', mode: allowed['mode'], tools: Array.isArray(allowed['tools']) ? (allowed['tools'] as unknown[]).map(flat) : allowed['tools'] };
+  const named = flat(choice);
+  return isFields(named) && customNames.has(named['name']) ? { ...named, type: 'custom' } : named;
 }
 
 /** The message that came as `instructions` through the door of this API; null where there is none. */

@@ -163,12 +163,14 @@ export const toolChoice: Check<ToolChoice> = (param, value) => {
   return { type, native: { fields: given, isAll: true, needed: { param, message: `No provider of this model has the tool "${type.slice(0, 64)}", which "tool_choice" asks for.` } } };
 };
 
-function allowedOf(param: string, { mode, tools }: Fields): ToolChoice {
+function allowedOf(param: string, given: Fields): ToolChoice {
+  const { mode, tools } = given;
   if (mode !== 'auto' && mode !== 'required') throw wrongValue(`${param}.mode`, 'must be "auto" or "required"');
   if (!Array.isArray(tools)) throw unsupported(`${param}.tools`, '"tool_choice.tools" must list the tools that are allowed.');
   const named = entriesOf(tools).map((one) => {
-    const name = textOf(fieldsOf(one)['name']);
-    return name === null ? one : { type: 'function', function: { name } };
+    const { type, name } = fieldsOf(one);
+    // the tool of a server that a provider asks is no function
+    return type === 'mcp' || textOf(name) === null ? one : { type: 'function', function: { name } };
   });
-  return { type: 'allowed_tools', allowed_tools: { mode, tools: named } };
+  return { type: 'allowed_tools', allowed_tools: { mode, tools: named }, native: { fields: given } };
 }

@@ -80,6 +80,13 @@ describe('a provider of chat completions', () => {
     expect(adjusted).toBe('');
   });
 
+  it('is told among which tools the model may choose', async () => {
+    const tools = ['a', 'b'].map((name) => ({ type: 'function', name }));
+    const { json, adjusted } = await asked({ tools: [...tools, { type: 'custom', name: 'sql' }], tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [tools[1], { type: 'custom', name: 'sql' }] } });
+    expect(json.tool_choice).toEqual({ type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: ['b', 'sql'].map((name) => ({ type: 'function', function: { name } })) } });
+    expect(adjusted).toBe('');
+  });
+
   it('is not asked for what only this API knows, and the reply names it', async () => {
     const { json, adjusted } = await asked({
       truncation: 'auto', max_tool_calls: 3, include: ['web_search_call.action.sources'], tools: [{ type: 'web_search' }, { type: 'function', name: 'f', parameters: {}, defer_loading: true }], reasoning: { context: 'all' },

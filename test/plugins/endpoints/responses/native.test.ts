@@ -24,7 +24,7 @@ describe('a request', () => {
       instructions: 'Be terse.', metadata: { job: '7' }, truncation: 'auto', service_tier: 'flex', prompt_cache_key: 'k', safety_identifier: 's', max_tool_calls: 3, top_logprobs: 2, a_field_of_tomorrow: { deep: [1] }, prompt: { id: 'p' },
       context_management: [{ type: 'compaction', compact_threshold: 1000 }], reasoning: { effort: 'low', summary: 'detailed', context: 'all' }, text: { verbosity: 'low', format: { type: 'json_schema', name: 'n', schema: { type: 'object' }, strict: true }, more: 1 },
       tools: [flat, custom, { type: 'web_search', search_context_size: 'low' }, { type: 'function', name: 'loose' }, { type: 'namespace', name: 'files', description: 'F', tools: [{ type: 'function', name: 'read' }, { type: 'function', name: 'write' }] }],
-      tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'weather' }, { type: 'custom', name: 'run_sql' }, { type: 'web_search' }] },
+      tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'weather' }, { type: 'custom', name: 'run_sql' }, { type: 'web_search' }, { type: 'mcp', server_label: 's', name: 'ask' }, { type: 'namespace', name: 'files' }] },
     };
     await respond(gateway, { ...body, model: 'native', include: ['web_search_call.action.sources'], api_key: 'sk-of-another' });
     const { model, input, store, stream, include, tools, ...sent } = up.asked[0]!.json;
