@@ -336,7 +336,7 @@ describe('whatever the body', () => {
   const mutated = fc.record({ model: fc.oneof(fc.constant('plain'), fc.constant('thinker'), value), messages: fc.oneof(fc.constant(hi), fc.array(message), value), more: fc.dictionary(fc.constantFrom(...fields), value, { maxKeys: 4 }) }).map(({ model, messages, more }) => JSON.stringify({ model, messages, ...more }));
   const torn = fc.tuple(mutated, fc.nat(), fc.constantFrom('', '"', '}', '\u0000', '\\', ',', '[')).map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + (at % 3)));
 
-  it('1,000 mutated ones are the caller’s fault or answered, never the gateway’s', async () => {
+  it('2,000 mutated ones are the caller’s fault or answered, never the gateway’s', async () => {
     const { post, lines } = await serving();
     await fc.assert(
       fc.asyncProperty(fc.oneof({ arbitrary: mutated, weight: 2 }, torn), async (body) => {
@@ -344,7 +344,7 @@ describe('whatever the body', () => {
         await response.text();
         expect([200, 400, 404, 413, 415, 422]).toContain(response.status);
       }),
-      { ...runs(1000), endOnFailure: true },
+      { ...runs(2000), endOnFailure: true },
     );
     expect(lines).toEqual([]);
   }, 300_000);
