@@ -98,12 +98,12 @@ const unserved = /user location is not supported|not allowed from unsupported co
 /** safety: a page may repeat the request. A message of the provider says what is wrong in its first words. */
 const searchedCharacters = 2048;
 
-/** The message without all that is in quotes: what a provider quotes is the caller's. */
-const unquoted = (message: string): string => message.slice(0, searchedCharacters).replaceAll(/(?<!\w)(?:'[^']*'|"[^"]*"|`[^`]*`)/g, '');
+/** The message of a complaint without all that is in quotes: what a provider quotes is the caller's. */
+const unquoted = ({ message }: Complaint): string => (message ?? '').slice(0, searchedCharacters).replaceAll(/(?<!\w)(?:'[^']*'|"[^"]*"|`[^`]*`)/g, '');
 
 const hasCode = ({ type, code }: Complaint, words: FaultWords): boolean => words.code.test(`${type ?? ''} ${code ?? ''}`);
 
-const says = (complaint: Complaint, words: FaultWords): boolean => hasCode(complaint, words) || words.message.test(unquoted(complaint.message ?? ''));
+const says = (complaint: Complaint, words: FaultWords): boolean => hasCode(complaint, words) || words.message.test(unquoted(complaint));
 
 /** The gateway's code for a provider's status that is not the caller's fault. A status that is not listed is `upstream_error`. */
 export const statusCodes: Readonly<Record<number, ErrorCode>> = {
@@ -150,12 +150,12 @@ function codeOf({ status, complaint }: Refusal): ErrorCode | null {
   // danielsmithdevelopment/ClawQL#876, 2026-08), a 412 (Fireworks: pollinations/pollinations#12136, 2026-07), a 400 `Arrearage` (Alibaba Cloud Model Studio:
   // Error codes), a 400 "Your credit balance is too low" or "You have reached your specified API usage limits" (Anthropic: Errors;
   // anthropics/claude-code#38035, 2026-03). Another try helps in no case
-  if (status === 402 || (status < 500 && (hasCode(complaint, quotaWords) || emptyAccount.test(unquoted(complaint.message ?? '')))) || (status === 400 && says(complaint, quotaWords))) return 'upstream_quota_exhausted';
+  if (status === 402 || (status < 500 && (hasCode(complaint, quotaWords) || emptyAccount.test(unquoted(complaint)))) || (status === 400 && says(complaint, quotaWords))) return 'upstream_quota_exhausted';
   // wire: a request of more tokens than the account may send in a minute is a 413 `rate_limit_exceeded` (Groq: HunorLaczko/ha-groq-cloud-api#27, 2026-05)
   if (status === 413 && /rate.?limit/i.test(complaint.code ?? '')) return 'upstream_rate_limited';
   if (callersFault.has(status)) {
     if (says(complaint, modelWords)) return 'upstream_model_not_found';
-    if (unserved.test(unquoted(complaint.message ?? ''))) return 'upstream_error';
+    if (unserved.test(unquoted(complaint))) return 'upstream_error';
     // wire: Google answers 400 to a wrong key, with the reason API_KEY_INVALID (google.rpc.ErrorInfo); xAI answers 400 "Incorrect API key provided", Anthropic
     // 400 "This organization has been disabled." (anthropics/claude-code#72457, 2026-06)
     return says(complaint, keyWords) ? 'upstream_auth_error' : null;
@@ -165,7 +165,7 @@ function codeOf({ status, complaint }: Refusal): ErrorCode | null {
 }
 
 /** wire: a filter of xAI refuses with 403 and the code of a key that may not do this, `permission-denied` (theopenco/llmgateway#1785, 2026-03; Wei-Shaw/sub2api#5359, 2026-08). */
-const isModerated = ({ message, isModerated: isFiltered }: Complaint): boolean => isFiltered === true || /content violates usage guidelines/i.test(unquoted(message ?? ''));
+const isModerated = (complaint: Complaint): boolean => complaint.isModerated === true || /content violates usage guidelines/i.test(unquoted(complaint));
 
 function passedThrough(refusal: Refusal, target: Target): GatewayError {
   const { status, complaint } = refusal;

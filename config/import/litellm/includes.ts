@@ -15,7 +15,8 @@ interface Brought {
  * @param read throws where a file cannot be read
  */
 export function withIncludes(config: Foreign, read: (file: string) => Foreign): Foreign {
-  const value: Record<string, unknown> = { ...config.value, include: undefined };
+  const value: Record<string, unknown> = { ...config.value };
+  delete value['include'];
   const brought = new Map<string, Brought[]>();
   const pathsIn = (from: Foreign): string[] => textsOf(from.value['include']).map((name) => (isAbsolute(name) ? name : join(dirname(config.name), name)));
   const paths = new Set(pathsIn(config));
@@ -23,14 +24,14 @@ export function withIncludes(config: Foreign, read: (file: string) => Foreign): 
     if (path === config.name) continue;
     const file = read(path);
     for (const more of pathsIn(file)) paths.add(more);
-    for (const [key, own] of Object.entries({ ...file.value, include: undefined })) {
+    for (const [key, own] of Object.entries(file.value)) {
+      if (key === 'include') continue;
       const before = value[key];
       const goesOn = Array.isArray(before) && Array.isArray(own);
       brought.set(key, [...(goesOn ? (brought.get(key) ?? []) : []), { file, first: goesOn ? before.length : 0 }]);
       value[key] = goesOn ? [...before, ...own] : own;
     }
   }
-  delete value['include'];
   return {
     name: config.name,
     value,

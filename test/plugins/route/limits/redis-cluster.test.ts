@@ -109,7 +109,8 @@ test('a primary that hangs fails no request and is followed by its replica, by w
   for (const hold of holds) ledger.settle(hold, 0);
   await expect.poll(async () => (await touch(ledger), (await near.levels([one]))[0]?.running), { timeout: 20_000 }).toBe(0);
   // more than once each where a node that has not yet heard of the new primary sends the gateway to the former one
-  expect(messages().slice(-2)).toEqual(['Redis does not answer; until it does, nothing is shared with other gateways', 'Redis answers again']);
+  const both = ['Redis does not answer; until it does, nothing is shared with other gateways', 'Redis answers again'];
+  expect(messages()).toEqual(Array.from({ length: Math.max(1, messages().length / 2) }, () => both).flat());
 }, 60_000);
 
 /** Waits until the replica of a primary has all that was written there before: a replica that takes over earlier has lost it. */
