@@ -48,13 +48,19 @@ export async function proxyTo(url: string): Promise<Proxy> {
       if (!proxy.isMute) far.write(bytes);
     });
     let lastAt = 0;
+    const late: Buffer[] = [];
+    // two timers of one moment may fire in either order
+    const passNext = (): void => void near.write(late.shift() as Buffer);
     far.on('data', (answer) => {
       const bytes = proxy.translate(answer);
       if (proxy.isMute || isLost) return;
       const now = performance.now();
       lastAt = Math.max(lastAt, now + proxy.delayMs);
-      if (lastAt <= now) near.write(bytes);
-      else setTimeout(() => near.write(bytes), lastAt - now).unref();
+      if (lastAt <= now && late.length === 0) near.write(bytes);
+      else {
+        late.push(bytes);
+        setTimeout(passNext, lastAt - now).unref();
+      }
     });
     near.on('close', () => far.destroy());
     far.on('close', () => near.destroy());
