@@ -7,6 +7,7 @@ import type { Provider } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
+import { withAllowedTools } from '../families/allowed-tools.ts';
 import { clampedBudget, isClaude } from '../families/claude.ts';
 import { isClientSetting } from '../families/client-settings.ts';
 import { takes } from '../families/openai-models.ts';
@@ -42,7 +43,8 @@ class Draft {
   constructor(vendor: Vendor, request: ChatRequest, target: Target) {
     this.#vendor = vendor;
     this.#habits = habitsOf(vendor, target);
-    this.#request = this.#withTakenChoice(withoutForeign(request, vendor, (parameter) => this.adjustments.add(parameter, 'dropped')));
+    const own = withoutForeign(request, vendor, (parameter) => this.adjustments.add(parameter, 'dropped'));
+    this.#request = this.#withTakenChoice(vendor.knowsAllowedTools === true ? own : withAllowedTools(own));
     this.#target = target;
     this.#breakpoints = vendor.messageDrops?.filter((field) => field === 'cache_control') ?? [];
     this.#reasoning = target.reasoning.isAutomatic === true && target.reasoning.effort !== 'none' && this.#habits.spares.some((parameter) => isSent(parameter, this.#request)) ? unsetReasoning : target.reasoning;

@@ -124,6 +124,8 @@ export interface Vendor extends Partial<Habits> {
   readonly embeddings?: { readonly most?: number; readonly dimensions?: string | null; readonly drops?: readonly string[] };
   /** How a tool can be forced, where `tool_choice` has not all its forms: by its name, but not by `required`; or never, because every choice but `auto` is refused. */
   readonly forcesTools?: 'by-name' | 'never';
+  /** True if it knows a choice among some of the tools (`allowed_tools`). Elsewhere the others are left out. */
+  readonly knowsAllowedTools?: boolean;
   /** The code that means a limit here, under 429, and an empty account at others. */
   readonly limitCode?: string;
   /** The first family that matches counts. */

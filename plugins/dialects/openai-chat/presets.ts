@@ -60,6 +60,7 @@ export const vendors: readonly Vendor[] = [
     messageDrops: ['cache_control'],
     takesRefusal: true,
     callIds: 'forty',
+    knowsAllowedTools: true,
     families: openaiFamilies,
   },
   {
@@ -73,6 +74,7 @@ export const vendors: readonly Vendor[] = [
     messageDrops: ['cache_control'],
     takesRefusal: true,
     callIds: 'forty',
+    knowsAllowedTools: true,
     families: openaiFamilies,
   },
   {

@@ -25,7 +25,7 @@ describe('a forced tool', () => {
   it('is none where the caller only says among which tools the model may choose', () => {
     const among = { tools, toolChoice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [tools[1]] } } };
     expect(bodyOf('alibaba', among, { externalId: 'qwen3.7-plus' })).not.toHaveProperty('enable_thinking');
-    expect(bodyOf('moonshot', among, { externalId: 'kimi-k2.7-code' })['tool_choice']).toEqual(among.toolChoice);
+    expect(bodyOf('moonshot', among, { externalId: 'kimi-k2.7-code' })).toMatchObject({ tools: [tools[1]], tool_choice: 'auto' });
     expect(changesOf('moonshot', among, { externalId: 'kimi-k2.7-code' })).toEqual([]);
     const must = { tools, toolChoice: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [tools[1]] } } };
     expect(bodyOf('alibaba', must, { externalId: 'qwen3.7-plus' })).toMatchObject({ enable_thinking: false });
