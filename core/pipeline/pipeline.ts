@@ -80,7 +80,8 @@ async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalo
   const { addressing, policy, candidates } = catalogue.resolve(exchange.request.model, exchange.principal.models);
   exchange.addressing = addressing;
   exchange.policy = policy;
-  exchange.candidates = candidates;
+  // safety: all requests for this model share the list
+  exchange.candidates = Object.freeze(candidates);
   exchange.expire(policy);
   exchange.candidates = await hooks.route.promise(exchange.candidates, exchange.as());
   exchange.cancellation.throwIfCancelled();

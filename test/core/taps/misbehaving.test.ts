@@ -206,6 +206,19 @@ describe('what a tap sees of a request', () => {
     expect((await chat({})).status).toBe(500);
   });
 
+  it.each<[string, (candidates: object[]) => unknown]>([
+    ['made longer', (candidates) => candidates.push({ ...candidates[0] })],
+    ['emptied', (candidates) => candidates.splice(0)],
+  ])('cannot be set: the list of candidates, which all requests share, and which is %s', async (_, change) => {
+    const { chat } = await served(({ hooks }) => hooks.route.tap({ stage: EARLY }, (candidates, { request }) => {
+      if (request.user === 'bad') change(candidates as object[]);
+      return candidates;
+    }));
+    const bad = await chat({ user: 'bad' });
+    expect([bad.status, (await errorOf(bad)).message]).toEqual([500, 'The plugin "test/probe" failed at "route".']);
+    expect((await chat({})).status).toBe(200);
+  });
+
   it('cannot be set: its attempt', async () => {
     const { chat } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, ({ attempt }) => {
       (attempt as { number: number }).number = 7;
