@@ -138,7 +138,8 @@ async function finish(exchange: Exchange, error: GatewayError | null, { hooks, l
   try {
     if (standsFor !== null) {
       const record = recordOf(exchange, error);
-      await hooks.log.promise(hooks.settle.call(standsFor === 0 ? record : standingFor(record, standsFor), exchange.view));
+      // safety: a tap that set the id of a record, or took its texts away to send it elsewhere, would do so to the record that is stored
+      await hooks.log.promise(hooks.settle.call(Object.freeze(standsFor === 0 ? record : standingFor(record, standsFor)), exchange.view));
     }
     return null;
   } catch (thrown) {

@@ -12,6 +12,8 @@ export interface Returns {
   /** Completes "the tap returned …, and not". */
   readonly expected: string;
   readonly holds: Check;
+  /** The taps after it cannot set parts of the value. */
+  readonly isFixed?: boolean;
 }
 
 type Holds = (value: unknown) => boolean;
@@ -110,6 +112,6 @@ export const returns: Readonly<Record<string, Returns>> = {
   opened: { expected: 'a source of chunks: { adjustments, read, cancel }', holds: isSource },
   chunk: { expected: 'a chunk, or null', holds: (value) => isNullOr(value, isPiece) },
   reply: { expected: 'an object of texts', holds: isOfTexts },
-  settle: { expected: 'the record of the same request, with all its fields', holds: isRecord },
+  settle: { expected: 'the record of the same request, with all its fields', holds: isRecord, isFixed: true },
   health: { expected: 'a health report: { status, redis, database, checks }', holds: isReport },
 };

@@ -26,8 +26,9 @@ export function faultOf(reason: unknown, given: Given | undefined): GatewayError
 
 /** safety: a value of another shape would fail later, in the core or in another plugin, and nobody would know whose it is. */
 function sound(value: unknown, before: unknown, { returns }: GuardedTap): unknown {
-  if (returns === undefined || returns.holds(value, before)) return value;
-  throw new TypeError(`the tap returned ${kindOf(value)}, and not ${returns.expected}`);
+  if (returns === undefined) return value;
+  if (!returns.holds(value, before)) throw new TypeError(`the tap returned ${kindOf(value)}, and not ${returns.expected}`);
+  return returns.isFixed === true ? Object.freeze(value) : value;
 }
 
 /** Notes which plugin gave a source of chunks, so that a later error of the source names the plugin. @param context of the request, where the hook runs within one */

@@ -132,6 +132,19 @@ describe('a tap that returns something else than its hook takes', () => {
     expect(records[0]?.id).toBe(response.headers.get('x-request-id'));
   });
 
+  it.each(['settle', 'log'] as const)('at %s cannot set a part of the record, whoever made it', async (hook) => {
+    const { chat, records, lines } = await served((gateway) => {
+      gateway.hooks.settle.tap({ stage: EARLY }, (record) => ({ ...record, cost: '1' }));
+      tapAt(gateway, hook, (record) => {
+        record.id = 'mine';
+        return record;
+      });
+    });
+    const response = await chat({});
+    expect([response.status, records[0]?.id]).toEqual([200, response.headers.get('x-request-id')]);
+    expect(lines.join('')).toMatch(new RegExp(`"plugin":"test/probe","hook":"${hook}","error":"TypeError: Cannot assign.*misbehaving.test.ts`));
+  });
+
   it.each([null, {}, 42, { status: 'fine' }, sound({ redis: { connected: true, error: 10n } }), sound({ checks: { mine: { connected: false, error: 10n } } })])('at health leaves the report as it was: %#', async (value) => {
     const { get } = await served(({ hooks }) => hooks.health.tap({ stage: LATE }, () => value as never));
     const response = await get('/');
