@@ -23,10 +23,19 @@ export type Write = (line: string, level: Level) => void;
  */
 export function createLogger(write: Write, labels: Facts = {}): Logger {
   const at = (level: Level) => (message: string, facts: Facts = {}) => {
-    const shown = Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, value instanceof Error ? describe(value) : value]));
+    const shown = Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, shownOf(value)]));
     write(printableJson(toLine({ time: new Date().toISOString(), level, msg: message, ...labels, ...shown })), level);
   };
   return { info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** safety: a plugin may throw any value, also an error that throws when it is read; logging it must not throw, because the record of its request would be lost. */
+function shownOf(value: unknown): unknown {
+  try {
+    return value instanceof Error ? describe(value) : typeof value === 'symbol' || typeof value === 'function' ? inspect(value) : value;
+  } catch {
+    return 'a value that cannot be read';
+  }
 }
 
 // safety: a plugin may throw any value, also one that JSON cannot write (a bigint, an object that contains itself); logging it must not throw

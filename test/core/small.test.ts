@@ -100,6 +100,11 @@ describe('the process log', () => {
   });
   it('writes an error with its cause and its place', () => expect(line('x', { error: new TypeError('outer', { cause: new Error('inner') }) })).toMatch(/TypeError: outer \(Error: inner at .*small\.test\.ts/));
   it.each<[string, unknown]>([['a big integer', 5n], ['a function', () => {}], ['a map', new Map()], ['a symbol', Symbol('x')]])('survives %s', (_, value) => expect(() => JSON.parse(line('x', { value })) as unknown).not.toThrow());
+  it('survives an error that cannot be read', () => {
+    const error = Object.defineProperty(new Error('x'), 'message', { get: () => { throw new Error('not to be read'); } });
+    expect(JSON.parse(line('x', { error }))).toMatchObject({ msg: 'x', error: 'a value that cannot be read' });
+  });
+  it('shows a symbol that was thrown', () => expect(JSON.parse(line('x', { error: Symbol('lost') }))).toMatchObject({ error: 'Symbol(lost)' }));
   it('keeps a secret where it has to write by other means', () => expect(line('x', { big: 5n, nested: { key: new Secret('hunter2') } })).not.toContain('hunter2'));
 });
 
