@@ -133,7 +133,7 @@ async function finish(exchange: Exchange, error: GatewayError | null, { hooks, l
   if (exchange.recorded) return null;
   exchange.recorded = true;
   exchange.stopClock();
-  if (error !== null && isBug(error)) logger.error('a request met a bug', { request: exchange.id, plugin: error.plugin, error: error.cause ?? error });
+  if (error !== null && isBug(error)) logger.error('a request met a bug', { request: exchange.id, plugin: error.plugin, told: error.message, error: error.cause ?? error });
   const standsFor = error === null || exchange.principal !== null || isBug(error) ? 0 : refusals.count(error.code);
   try {
     if (standsFor !== null) {

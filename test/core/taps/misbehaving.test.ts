@@ -45,6 +45,19 @@ describe('a tap that never answers', () => {
   });
 });
 
+describe('a tap that throws', () => {
+  it.each<[string, unknown, string]>([
+    ['a text', 'no', '"error":"no"'],
+    ['an error', new Error('no'), '"error":"Error: no at '],
+    ['an error that cannot be read', Object.defineProperty(new Error('no'), 'message', { get: () => { throw new Error('not to be read'); } }), '"error":"a value that cannot be read"'],
+  ])('%s is on record, and the process log has its plugin, its hook and what was thrown', async (_, thrown, why) => {
+    const { chat, records, lines } = await served((gateway) => tapAt(gateway, 'normalise', () => { throw thrown; }));
+    expect((await chat({})).status).toBe(500);
+    expect(records).toMatchObject([{ status: 500, error: { code: 'plugin_error', plugin: 'test/probe' } }]);
+    expect(lines.find((line) => line.includes('a request met a bug'))).toContain(`"plugin":"test/probe","told":"The plugin \\"test/probe\\" failed at \\"normalise\\".",${why}`);
+  });
+});
+
 describe('a tap that returns something else than its hook takes', () => {
   it.each([
     ['auth', true, 'a boolean, and not a principal'],
