@@ -82,6 +82,9 @@ const partsOfChunk: Readonly<Record<Chunk['type'], Parts>> = {
 };
 const isPiece: Holds = (value) => isFields(value) && isText(value['type']) && Object.hasOwn(partsOfChunk, value['type'] as string) && partsOfChunk[value['type'] as Chunk['type']](value);
 
+/** safety: an answer without its finish is broken, and its provider would be blamed for what a plugin has dropped. */
+const isPieceInPlace: Check = (value, before) => ((before as Chunk).type === 'finish' ? isPiece(value) && (value as Chunk).type === 'finish' : isNullOr(value, isPiece));
+
 const isCheck: Holds = (value) => isFields(value) && typeof value['connected'] === 'boolean' && (value['error'] === undefined || isText(value['error']));
 const statuses: ReadonlySet<unknown> = new Set(['ok', 'degraded', 'error']);
 const isReport: Check = (value) => isFields(value) && statuses.has(value['status']) && isCheck(value['redis']) && isCheck(value['database']) && (value['checks'] === undefined || isObjectOf(value['checks'], isCheck));
@@ -110,7 +113,7 @@ export const returns: Readonly<Record<string, Returns>> = {
   explain: { expected: 'an explanation: { object, candidates, limits }', holds: (value) => isFields(value) && isListOfFields(value['candidates']) && isListOfFields(value['limits']) },
   open: { expected: 'a source of chunks: { adjustments, read, cancel }', holds: isSource },
   opened: { expected: 'a source of chunks: { adjustments, read, cancel }', holds: isSource },
-  chunk: { expected: 'a chunk, or null', holds: (value) => isNullOr(value, isPiece) },
+  chunk: { expected: 'a chunk, or null; the finish of an answer stays one', holds: isPieceInPlace },
   reply: { expected: 'an object of texts', holds: isOfTexts },
   settle: { expected: 'the record of the same request, with all its fields', holds: isRecord, isFixed: true },
   health: { expected: 'a health report: { status, redis, database, checks }', holds: isReport },

@@ -94,6 +94,8 @@ describe('a tap that returns something else than its hook takes', () => {
     ['chunk', 'a text of no choice', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, choice: -1 } : chunk)],
     ['chunk', 'a type that is none', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, type: 'toString' } : chunk)],
     ['chunk', 'an end for no reason', (chunk) => (chunk.type === 'finish' ? { ...chunk, reason: 'stop' } : chunk)],
+    ['chunk', 'no end', (chunk) => (chunk.type === 'finish' ? null : chunk)],
+    ['chunk', 'a text in place of the end', (chunk) => (chunk.type === 'finish' ? { type: 'text-delta', choice: 0, text: 'x' } : chunk)],
     ['chunk', 'usage without counts', (chunk) => (chunk.type === 'usage' ? { type: 'usage', usage: 'x' } : chunk)],
   ])('at %s fails its own request, in its own name: %s', async (hook, _, change) => {
     const { chat, records } = await served((gateway) => tapAt(gateway, hook, change));
