@@ -81,9 +81,9 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
   return { loaded, entries, named, isComplete, absent };
 }
 
-/** A dialect that two plugins have would be that of whichever is listed last, for every provider that names it. */
-function reportSpokenTwice({ name, dialects = [] }: AnyPlugin, place: Place, { speakers, findings }: { speakers: Map<string, string>; findings: Findings }): void {
-  for (const { name: dialect } of dialects) {
+/** A dialect that two plugins have, or answer for, would be that of whichever is listed last or answers first, for every provider that names it. */
+function reportSpokenTwice({ name, dialects = [], serves = [] }: AnyPlugin, place: Place, { speakers, findings }: { speakers: Map<string, string>; findings: Findings }): void {
+  for (const dialect of [...dialects.map((one) => one.name), ...serves]) {
     const other = speakers.get(dialect) ?? name;
     if (other !== name) findings.error(place, `${name} has the dialect "${dialect}", and ${other} has it too`, 'give it another name, or leave one of the two plugins out');
     speakers.set(dialect, other);

@@ -53,6 +53,7 @@ const known: readonly AnyPlugin[] = [
   plugin('dialects/openai-chat', { dialects: [dialect('openai', { baseUrl: 'https://api.openai.test/v1' }), dialect('groq', { baseUrl: 'https://api.groq.test/v1' }), dialect('openai-chat', {}), dialect('ollama', { baseUrl: 'http://localhost:11434/v1', keyless: true })] }),
   plugin('dialects/cloud', { dialects: [dialect('cloud', { baseUrl: 'https://cloud.test', settings: { deployment: 'plain', passphrase: 'secret' } })] }),
   plugin('dialects/second', { dialects: [dialect('groq', {}), dialect('second', {})] }),
+  plugin('dialects/echo', { dialects: [dialect('mock', {})] }),
   plugin('dialects/machines', { dialects: [dialect('machines', { baseUrl: 'https://machines.test', settings: { project: 'required', passphrase: 'plain' }, identities: { machine: identity('vitest'), cluster: identity('a-package-that-nobody-has') } })] }),
 ];
 
