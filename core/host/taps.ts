@@ -1,6 +1,8 @@
 /** The hooks as one plugin sees them: it may tap them under its own name, and never call them. */
+import { inspect } from 'node:util';
 import { didYouMean } from '../names.ts';
 import type { Hooks } from '../pipeline/hooks.ts';
+import { isFields } from '../wire/fields.ts';
 
 type Fn = (...args: never[]) => unknown;
 
@@ -39,10 +41,27 @@ function hookNamed(hooks: object, name: string | symbol): unknown {
   return Reflect.get(hooks, name);
 }
 
+const known = ['stage', 'before', 'name'] satisfies (keyof TapOptions)[];
+
+/** What is wrong with the options of a tap; null: nothing. safety: tapable takes what it does not understand for nothing said, and the tap then runs at another place. */
+function faultOf(options: unknown): string | null {
+  if (typeof options === 'string') return null;
+  if (!isFields(options)) return 'with options that are none; they are an object, { stage }, and come before the function';
+  const odd = Object.keys(options).find((name) => !known.some((one) => one === name));
+  if (odd !== undefined) return `with the option "${odd}", which does not exist.${didYouMean(odd, known)}`;
+  const { stage } = options;
+  return stage === undefined || Number.isFinite(stage) ? null : `with a stage that is no number, ${inspect(stage)}; EARLY and LATE are imported from the gateway`;
+}
+
 export function tapsOf<Host>(hooks: Hooks<Host>, plugin: string): Tappable<Hooks<Host>> {
   const named = (options: string | TapOptions): object => ({ name: plugin, ...(typeof options === 'string' ? { name: options } : options) });
   const taps = Object.entries(hooks as unknown as Record<string, AnyHook>).map(([name, hook]) => {
-    const under = (way: 'tap' | 'tapPromise') => (first: string | TapOptions | Fn, fn?: Fn): void => (typeof first === 'function' ? hook[way]?.({ name: plugin }, first) : hook[way]?.(named(first), fn as Fn));
+    const under = (way: 'tap' | 'tapPromise') => (...given: [Fn] | [options: string | TapOptions, fn: Fn]): void => {
+      const [options, fn] = given.length === 1 ? [{}, given[0]] : given;
+      const fault = faultOf(options);
+      if (fault !== null) throw new Error(`plugin "${plugin}" taps "${name}" ${fault}`);
+      hook[way]?.(named(options), fn);
+    };
     return [name, hook.constructor.name.startsWith('Async') ? { tap: under('tap'), tapPromise: under('tapPromise') } : { tap: under('tap') }];
   });
   return new Proxy<object>(Object.fromEntries(taps), { get: hookNamed }) as Tappable<Hooks<Host>>;

@@ -1,7 +1,7 @@
 /** A request's life: the stages in order, plugins that fail at each, the gateway's own start and end. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
-import { EARLY, sourceOf } from '../../../core/pipeline/hooks.ts';
+import { EARLY, LATE, sourceOf } from '../../../core/pipeline/hooks.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
 import { oneUpstream, readEvents } from '../../_kit/gateway.ts';
 import { answers, completion, hangs, pause, said, streams } from '../../_kit/upstream.ts';
@@ -240,6 +240,11 @@ describe('the start', () => {
   it.each<[string, (gateway: Gateway) => unknown, string]>([
     ['taps a hook that is not there', ({ hooks }) => (hooks as unknown as Record<string, typeof hooks.normalise>)['normalize']?.tap((request) => request), 'The plugin "test/b" refuses to start: there is no hook "normalize". Did you mean "normalise"?'],
     ['taps a hook without a function', ({ hooks }) => hooks.log.tap({ stage: EARLY }, undefined as never), 'The plugin "test/b" refuses to start: plugin "test/b" taps "log" without a function'],
+    ['taps a hook at a stage that is a text', ({ hooks }) => hooks.log.tap({ stage: 'LATE' as never }, () => {}), 'The plugin "test/b" refuses to start: plugin "test/b" taps "log" with a stage that is no number, \'LATE\'; EARLY and LATE are imported from the gateway'],
+    ['taps a hook at no stage that there is', ({ hooks }) => hooks.log.tap({ stage: Number.NaN }, () => {}), 'with a stage that is no number, NaN'],
+    ['taps a hook with an option that is not there', ({ hooks }) => hooks.log.tap({ stages: LATE } as never, () => {}), 'taps "log" with the option "stages", which does not exist. Did you mean "stage"?'],
+    ['taps a hook with options that are none', ({ hooks }) => hooks.log.tap(LATE as never, () => {}), 'with options that are none'],
+    ['taps a hook with its options last', ({ hooks }) => hooks.log.tap((() => {}) as never, { stage: LATE } as never), 'and come before the function'],
     ['throws', () => { throw new Error('no licence'); }, 'The plugin "test/b" refuses to start: no licence'],
     ['returns what is no teardown', () => 5, 'The plugin "test/b" refuses to start: apply() may return a teardown, which is a function, or nothing.'],
     ['is asynchronous', async () => await Promise.resolve(), 'apply() must be synchronous'],
