@@ -26,5 +26,16 @@ export class UsageError extends Exit {
 /** What was thrown, in words: a plugin may throw anything. */
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
 
+const core = new URL('.', import.meta.url).href;
+const mistakes = [TypeError, ReferenceError, RangeError, SyntaxError];
+
+/** Where the code of a plugin made a mistake: ` at file:///quota.ts:12:5`. Empty where it refuses in its own words. */
+function placeOf(thrown: unknown): string {
+  if (!mistakes.some((kind) => thrown instanceof kind)) return '';
+  const frames = String((thrown as Error).stack).match(/file:\/\/[^\s)]+:\d+:\d+/g) ?? [];
+  const place = frames.find((frame) => !frame.startsWith(core));
+  return place === undefined ? '' : ` at ${place}`;
+}
+
 /** Why a program does not start, or a changed config is not used. @param why what the plugin threw, or a sentence */
-export const refusalOf = (plugin: string, why: unknown): string => `The plugin "${plugin}" refuses to start: ${messageOf(why)}`;
+export const refusalOf = (plugin: string, why: unknown): string => `The plugin "${plugin}" refuses to start: ${messageOf(why)}${placeOf(why)}`;

@@ -232,12 +232,18 @@ describe('the start', () => {
     expect(ended).toEqual(['test/b', 'test/a']);
   });
 
+  it('shows the line of a mistake at boot, and none of a refusal', async () => {
+    const mistaken = probe(({ hooks }) => hooks.boot.tapPromise(async () => await Promise.reject(new TypeError('x is not a function'))), 'test/b');
+    await expect(starting(mistaken)).rejects.toThrow(/refuses to start: x is not a function at file:.*pipeline\.test\.ts\S*:\d+:\d+$/);
+    await expect(starting(probe(() => { throw new Error('no licence'); }, 'test/b'))).rejects.toThrow(/no licence$/);
+  });
+
   it('keeps the exit code that a plugin asks for', async () => {
     const bad = probe(({ hooks }) => hooks.boot.tap('test/b', () => { throw Object.assign(new Error('the store is in use'), { exitCode: 4 }); }), 'test/b');
     await expect(starting(bad)).rejects.toMatchObject({ exitCode: 4 });
   });
 
-  it.each<[string, (gateway: Gateway) => unknown, string]>([
+  it.each<[string, (gateway: Gateway) => unknown, string | RegExp]>([
     ['taps a hook that is not there', ({ hooks }) => (hooks as unknown as Record<string, typeof hooks.normalise>)['normalize']?.tap((request) => request), 'The plugin "test/b" refuses to start: there is no hook "normalize". Did you mean "normalise"?'],
     ['taps a hook without a function', ({ hooks }) => hooks.log.tap({ stage: EARLY }, undefined as never), 'The plugin "test/b" refuses to start: plugin "test/b" taps "log" without a function'],
     ['taps a hook at a stage that is a text', ({ hooks }) => hooks.log.tap({ stage: 'LATE' as never }, () => {}), 'The plugin "test/b" refuses to start: plugin "test/b" taps "log" with a stage that is no number, \'LATE\'; EARLY and LATE are imported from the gateway'],
@@ -246,6 +252,7 @@ describe('the start', () => {
     ['taps a hook with options that are none', ({ hooks }) => hooks.log.tap(LATE as never, () => {}), 'with options that are none'],
     ['taps a hook with its options last', ({ hooks }) => hooks.log.tap((() => {}) as never, { stage: LATE } as never), 'and come before the function'],
     ['throws', () => { throw new Error('no licence'); }, 'The plugin "test/b" refuses to start: no licence'],
+    ['makes a mistake', () => (undefined as unknown as { url: string }).url, /The plugin "test\/b" refuses to start: Cannot read properties of undefined \(reading 'url'\) at file:.*pipeline\.test\.ts\S*:\d+:\d+$/],
     ['returns what is no teardown', () => 5, 'The plugin "test/b" refuses to start: apply() may return a teardown, which is a function, or nothing.'],
     ['is asynchronous', async () => await Promise.resolve(), 'apply() must be synchronous'],
   ])('fails in the name of the plugin whose apply %s', async (_, apply, message) => {
