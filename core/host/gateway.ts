@@ -9,7 +9,8 @@ import { refusalOf } from '../exit.ts';
 import { guard } from '../taps/guard.ts';
 import { createHooks, withCheck } from '../pipeline/hooks.ts';
 import type { HealthQuery, HealthReport } from '../pipeline/hooks.ts';
-import { returns } from '../taps/returns.ts';
+import { returnsWith } from '../taps/returns.ts';
+import type { FieldKinds } from '../taps/returns.ts';
 import { createLogAccess } from '../log/store.ts';
 import type { LogReader } from '../log/store.ts';
 import { createLogger } from '../logger.ts';
@@ -61,7 +62,7 @@ export interface RunningGateway extends Service {
 export async function startGateway({ config, plugins, write, clock = Date.now, fetch: fetcher = fetch, states = new States(), peers = null, isTrial = false }: GatewayParts): Promise<RunningGateway> {
   const logger = createLogger(write);
   const hooks = createHooks<Gateway>();
-  const watch = guard(hooks, logger, returns);
+  const watch = guard(hooks, logger, returnsWith(fieldKindsOf(plugins)));
   const { endpoints, doors, routesOf } = createRoutes();
   const dialects = new Map<string, Dialect>(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
   const teardowns: { readonly plugin: string; readonly run: Teardown }[] = [];
@@ -144,6 +145,16 @@ function errorCodesOf(plugins: readonly LoadedPlugin[]): ReadonlySet<string> {
     }
   }
   return new Set(owners.keys());
+}
+
+/** The fields that plugins declare. Throws where two plugins declare the same one with different kinds. */
+function fieldKindsOf(plugins: readonly LoadedPlugin[]): FieldKinds {
+  const declared = plugins.flatMap(({ plugin }) => Object.entries(plugin.fields ?? {}).map(([field, { kind }]) => ({ field, kind, by: plugin.name })));
+  for (const { field, kind, by } of declared) {
+    const other = declared.find((one) => one.field === field && one.kind !== kind);
+    if (other !== undefined) throw new Error(`The plugins "${by}" and "${other.by}" both declare the field "${field}", as ${kind} and as ${other.kind}.`);
+  }
+  return new Map(declared.map(({ field, kind }) => [field, kind]));
 }
 
 /** How long the teardown of a plugin is waited for: as long as a tap of `close`. safety: one that never ends would keep the process, and all plugins that close after it. */

@@ -2,7 +2,7 @@
 import { finishReasons } from '../chat.ts';
 import type { Chunk } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
-import { isFields } from '../wire/fields.ts';
+import { fieldsOf, isFields } from '../wire/fields.ts';
 import type { Fields } from '../wire/fields.ts';
 
 /** @param before the value that the tap was given, where its hook is a waterfall */
@@ -10,7 +10,7 @@ type Check = (value: unknown, before: unknown) => boolean;
 
 export interface Returns {
   /** Completes "the tap returned …, and not". */
-  readonly expected: string;
+  readonly expected: string | ((value: unknown) => string);
   readonly holds: Check;
   /** The taps after it cannot set parts of the value. */
   readonly isFixed?: boolean;
@@ -118,3 +118,25 @@ export const returns: Readonly<Record<string, Returns>> = {
   settle: { expected: 'the record of the same request, with all its fields', holds: isRecord, isFixed: true },
   health: { expected: 'a health report: { status, redis, database, checks }', holds: isReport },
 };
+
+const typeOfKind = { text: 'string', number: 'number', flag: 'boolean' } as const;
+
+/** What the fields of plugins on the record hold, by name. */
+export type FieldKinds = ReadonlyMap<string, keyof typeof typeOfKind>;
+
+/** The same, where plugins have declared fields: a value of another kind would be stored, and no filter would find it. */
+export function returnsWith(kinds: FieldKinds): typeof returns {
+  const { settle } = returns as { settle: Returns };
+  const oddField = (record: unknown): string | undefined => Object.entries(fieldsOf(fieldsOf(record)['fields'])).find(([name, value]) => kinds.has(name) && typeof value !== typeOfKind[kinds.get(name) ?? 'text'])?.[0];
+  return {
+    ...returns,
+    settle: {
+      ...settle,
+      holds: (value, before) => settle.holds(value, before) && ((value as Fields)['fields'] === (before as Fields)['fields'] || oddField(value) === undefined),
+      expected: (value) => {
+        const odd = oddField(value);
+        return odd === undefined ? String(settle.expected) : `a record whose field "${odd}" is a ${kinds.get(odd)}`;
+      },
+    },
+  };
+}

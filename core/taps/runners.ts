@@ -27,7 +27,7 @@ export function faultOf(reason: unknown, given: Given | undefined): GatewayError
 /** safety: a value of another shape would fail later, in the core or in another plugin, and nobody would know whose it is. */
 function sound(value: unknown, before: unknown, { returns }: GuardedTap): unknown {
   if (returns === undefined) return value;
-  if (!returns.holds(value, before)) throw new TypeError(`the tap returned ${kindOf(value)}, and not ${returns.expected}`);
+  if (!returns.holds(value, before)) throw new TypeError(`the tap returned ${kindOf(value)}, and not ${typeof returns.expected === 'string' ? returns.expected : returns.expected(value)}`);
   return returns.isFixed === true ? Object.freeze(value) : value;
 }
 

@@ -143,6 +143,14 @@ describe('an error of a plugin', () => {
   });
 });
 
+test('a field that two plugins declare is of one kind', async () => {
+  const field = (name: string, kind: 'text' | 'number'): AnyPlugin => ({ ...pluginOf(() => {}, { fields: { score: { kind, description: 'x' } } }), name });
+  const upstream = await startUpstream();
+  open.push(upstream);
+  await expect(testGateway({ config: oneUpstream(upstream.url), plugins: [field('test/a', 'text'), field('test/b', 'number')] })).rejects.toThrow('"test/a" and "test/b" both declare the field "score", as text and as number');
+  open.push(await testGateway({ config: oneUpstream(upstream.url), plugins: [field('test/a', 'text'), field('test/b', 'text')] }));
+});
+
 describe('an endpoint of a plugin', () => {
   const keys = [{ name: 'ann', key: 'a-key-of-ann-0123456789' }];
   const server = { admin_key: 'an-admin-key-of-some-length' };

@@ -134,6 +134,16 @@ describe('a tap that returns something else than its hook takes', () => {
     expect(lines.filter((line) => line.includes('an observer failed'))).toEqual([expect.stringContaining('"plugin":"test/probe","hook":"settle"')]);
   });
 
+  it.each([['score', 'high', 'number'], ['verdict', 3, 'text'], ['isKnown', 'true', 'flag']] as const)('at settle sets no field of another kind than it declares: %s', async (name, value, kind) => {
+    const up = await provider();
+    const fields = { score: { kind: 'number', description: 'x' }, verdict: { kind: 'text', description: 'x' }, isKnown: { kind: 'flag', description: 'x' } } as const;
+    const plugin = { ...probe(({ hooks }) => hooks.settle.tap((record) => ({ ...record, fields: { ...record.fields, [name]: value } }))), fields };
+    const { chat, records, lines } = await gatewayOf(oneUpstream(up.url), { plugins: [plugin] });
+    expect((await chat({})).status).toBe(200);
+    expect(records).toMatchObject([{ status: 200, fields: {} }]);
+    expect(lines.join('')).toContain(JSON.stringify(`the tap returned an object, and not a record whose field "${name}" is a ${kind}`).slice(1, -1));
+  });
+
   it.each([null, {}, 42, [], 'done'])('at settle changes no record: %j', async (value) => {
     const { chat, records, lines } = await served(({ hooks }) => hooks.settle.tap({ stage: LATE }, () => value as never));
     expect((await chat({})).status).toBe(200);
