@@ -10,7 +10,10 @@ export function createRoutes() {
   const endpoints: Endpoint[] = [];
   const doors: Door[] = [];
   const routes: Route[] = [];
+  let isSealed = false;
   const take = (route: Route): void => {
+    // the port has taken over what there was at the start
+    if (isSealed) throw new Error(`the plugin "${route.plugin}" adds ${route.method} ${route.path} after the start; add it in apply()`);
     const other = routes.find((one) => one.method === route.method && shapeOf(one.path) === shapeOf(route.path));
     if (other !== undefined) throw new Error(`${route.method} ${route.path} is an endpoint of ${other.plugin} already; choose another path, or leave one of the two plugins out`);
     routes.push(route);
@@ -28,7 +31,11 @@ export function createRoutes() {
     },
     all: () => routes,
   });
-  return { endpoints, doors, routesOf };
+  const seal = (): readonly Endpoint[] => {
+    isSealed = true;
+    return endpoints;
+  };
+  return { endpoints, doors, routesOf, seal };
 }
 
 /** The path without the names of its parameters. */

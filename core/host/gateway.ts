@@ -63,7 +63,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const logger = createLogger(write);
   const hooks = createHooks<Gateway>();
   const watch = guard(hooks, logger, returnsWith(fieldKindsOf(plugins)));
-  const { endpoints, doors, routesOf } = createRoutes();
+  const { endpoints, doors, routesOf, seal } = createRoutes();
   const dialects = new Map<string, Dialect>(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
   const teardowns: { readonly plugin: string; readonly run: Teardown }[] = [];
   const log = createLogAccess();
@@ -115,7 +115,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     throw error;
   }
 
-  const service = createService({ config, pipeline: { hooks, catalogue: createCatalogue(config, clock), logger, refusals }, endpoints, doors, clock, inFlight, signIns, keys: shared.keys });
+  const service = createService({ config, pipeline: { hooks, catalogue: createCatalogue(config, clock), logger, refusals }, endpoints: seal(), doors, clock, inFlight, signIns, keys: shared.keys });
   let closed: Promise<void> | null = null;
   return { ...service, config, spentMs: shared.spentMs, pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])), log: log.reader(), leave: () => void (isLeaving = true), close: () => (closed ??= closing()) };
 }

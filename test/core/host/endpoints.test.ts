@@ -32,6 +32,17 @@ describe('an endpoint of a plugin', () => {
   ])('refuses the start where it has a fault: %j', async (fault, words) => {
     await expect(serving(fault)).rejects.toThrow(`The plugin "test/probe" refuses to start: the endpoint GET /probe cannot be used: ${words}`);
   });
+
+  it('comes too late after the start', async () => {
+    let late = (): void => {};
+    const { get } = await gatewayOf(oneUpstream('http://127.0.0.1:9'), { plugins: [probe(({ hooks, routes }) => {
+      const add = (path: string): void => routes.add({ method: 'GET', path, auth: 'none', handle: () => ({ body: 'mine' }) });
+      hooks.boot.tap(() => add('/at-boot'));
+      late = () => add('/late');
+    })] });
+    expect(late).toThrow('the plugin "test/probe" adds GET /late after the start; add it in apply()');
+    expect([(await get('/at-boot')).status, (await get('/late')).status]).toEqual([200, 404]);
+  });
 });
 
 describe('the answer of an endpoint', () => {
