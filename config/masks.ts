@@ -5,8 +5,9 @@ const secretNames = ['apikey', 'adminkey', 'accesskeyid', 'secretaccesskey', 'se
 /** The most letters in which a misspelt name differs. */
 const mostEdits = 2;
 
-/** Whether a setting of this name may hold a secret; if so, no message may quote its value. `hash` too: people write the key itself there. */
+/** Whether a setting of this name may hold a secret; if so, no message may quote its value. `hash` too: people write the key itself there. `require_keys` is a switch. */
 export function isSecretName(name: string): boolean {
+  if (name === 'require_keys') return false;
   if (/(^|[_-])(keys?|hash|token|passw(or)?d|authorization|credentials?|access_key_id)$|secret|api-?key|webhook/i.test(name)) return true;
   const bare = name.replaceAll(/[-_]/g, '').toLowerCase();
   return secretNames.some((known) => Math.abs(known.length - bare.length) <= mostEdits && distance(known, bare) <= mostEdits);

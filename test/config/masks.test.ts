@@ -54,6 +54,7 @@ describe('a line of the file', () => {
     'api_key: ${file:/run/secrets/openai}',
     `hash: sha256:${'0123456789abcdef'.repeat(4)}`,
     'max_tokens: 4096',
+    'require_keys: true',
     'id: us.anthropic.claude-sonnet-4-5-20250929-v1:0',
     'externalId: accounts/fireworks/models/llama-v3p1-405b-instruct',
     'base_url: http://10.0.0.5:8000/v1',
@@ -69,7 +70,7 @@ describe('a line of the file', () => {
 });
 
 test('a value is a secret by the name of its setting, or of the list that it is in', () => {
-  expect([['keys', 0, 'hash'], ['server', 'admin_keys', 0], ['providers', 'openai', 'api_key'], ['models', 0, 'id']].map(isSecretPath)).toEqual([true, true, true, false]);
+  expect([['keys', 0, 'hash'], ['server', 'admin_keys', 0], ['providers', 'openai', 'api_key'], ['models', 0, 'id'], ['server', 'require_keys']].map(isSecretPath)).toEqual([true, true, true, false, false]);
 });
 
 test('no message of the file quotes a secret, wherever it stands', async () => {
