@@ -131,6 +131,6 @@ function writeProviderBudgets(draft: Draft, { deployments }: Groups): void {
     const ids = new Set(deployments.filter(({ prefix }) => prefix === vendor).map(({ providerId }) => providerId));
     const [id] = ids;
     if (typeof budget === 'object' && budget !== null && id !== undefined && ids.size === 1) draft.limits.push({ value: { by: 'provider', match: id, budget }, remark: draft.where(path) });
-    else draft.note(path, typeof budget === 'string' ? budget : ids.size === 0 ? 'no model of this file is from there' : `it is several providers here, each with a budget of its own: ${[...ids].join(', ')}`);
+    else draft.note(path, typeof budget === 'string' ? budget : ids.size === 0 ? 'no model of this file is from there' : `no budget is set: a limit counts one provider, and here are ${[...ids].join(', ')}; give each a part of it in \`limits\``);
   }
 }

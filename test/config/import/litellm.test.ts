@@ -149,6 +149,13 @@ describe('settings', () => {
     expect(notes).toContainEqual('3: model_list[1].litellm_params.max_budget: a budget is for a day, a week, a month or all time, not 12d');
   });
 
+  test('name the budget of a vendor with several accounts as one that is not set', async () => {
+    const two = ['', ', organization: org-2'].map((more, at) => `  - { model_name: m${at}, litellm_params: { model: openai/gpt-4o, api_key: os.environ/OPENAI_API_KEY${more} } }`);
+    const { loaded, notes } = await imported(['model_list:', ...two, 'router_settings: { provider_budget_config: { openai: { budget_limit: 10, time_period: 1d } } }'].join('\n'));
+    expect(loaded.ok && loaded.config.limits).toEqual([]);
+    expect(notes).toContainEqual('4: router_settings.provider_budget_config.openai: no budget is set: a limit counts one provider, and here are openai, openai-2; give each a part of it in `limits`');
+  });
+
   test('keep the virtual keys: callers need no new ones', async () => {
     const { config, notes } = await of('keys-and-budgets.yaml', example('keys.json'));
     expect(config.keys.slice(1)).toMatchObject([
