@@ -32,10 +32,11 @@ type Deployments = ReadonlyMap<string, Readonly<Record<string, string>>>;
 /** The names that providers give to models. A name for a model that the provider does not serve is pointed out. */
 export function deploymentsOf(providers: Entries<ProviderBlock>, models: Entries<WholeModel>, findings: Findings): Deployments {
   const sound = [...providers.values()].filter(({ isSound }) => isSound);
-  for (const entry of sound) {
-    for (const model of Object.keys(entry.value.deployments)) {
-      const served = models.get(model)?.value.providers.some(({ providerId }) => providerId === entry.id) === true;
-      if (!served) findings.warn(keyOf(entry, 'deployments', model), `the provider serves no model with the id "${model}"`, didYouMean(model, models.keys()) ?? 'add it under `models`');
+  for (const entry of sound.filter(({ value }) => Object.keys(value.deployments).length > 0)) {
+    const served = new Set([...models.values()].filter(({ value }) => value.providers.some(({ providerId }) => providerId === entry.id)).map(({ id }) => id));
+    for (const model of Object.keys(entry.value.deployments).filter((id) => !served.has(id))) {
+      const hint = models.has(model) ? `add { providerId: ${entry.id} } to the \`providers\` of that model` : (didYouMean(model, served) ?? 'add it under `models`');
+      findings.warn(keyOf(entry, 'deployments', model), `the provider serves no model with the id "${model}"`, hint);
     }
   }
   return new Map(sound.map(({ id, value }) => [id, value.deployments]));

@@ -111,6 +111,15 @@ describe('deployments of a provider', () => {
     const loaded = await deployed('{ larg: our-large }');
     expect(loaded.ok && loaded.warnings.map(({ message, hint }) => [message, hint])).toEqual([['the provider serves no model with the id "larg"', 'did you mean "large"?']]);
   });
+
+  test('of a model that only another provider serves are not answered with the same name', async () => {
+    const files = { 'gateway.config.yaml': 'include: [catalogue.yaml]\nproviders: { mock: {}, other: { dialect: mock, deployments: { large: our-large, larg: b } } }\n', 'catalogue.yaml': catalogue };
+    const loaded = await loadConfig(join(folderOf(files), 'gateway.config.yaml'), options({}));
+    expect(loaded.ok && loaded.warnings.map(({ message, hint }) => [message, hint])).toEqual([
+      ['the provider serves no model with the id "large"', 'add { providerId: other } to the `providers` of that model'],
+      ['the provider serves no model with the id "larg"', 'add it under `models`'],
+    ]);
+  });
 });
 
 describe('a fault of a whole block', () => {
