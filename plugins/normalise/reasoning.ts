@@ -83,8 +83,10 @@ function left(field: string, more: Fields): Fields {
 function reasoningOf({ efforts: [effort, another], budgets: [budget, second], switches }: Asked): Reasoning {
   if (another !== undefined) throw both('Send either reasoning_effort or reasoning.effort, not both.', 'reasoning_effort');
   if (second !== undefined) throw both('Send either reasoning.max_tokens or thinking.budget_tokens, not both.', 'thinking.budget_tokens');
-  const off = switches.find(({ value }) => value === null);
-  const on = switches.find(({ value }) => value !== null) ?? budget ?? (effort?.value === 'none' ? undefined : effort);
+  const none = effort?.value === 'none' ? effort : undefined;
+  // a budget overrides an effort, and so `none` too
+  const off = switches.find(({ value }) => value === null) ?? (budget === undefined ? none : undefined);
+  const on = switches.find(({ value }) => value !== null) ?? budget ?? (none === undefined ? effort : undefined);
   if (off !== undefined && on !== undefined) throw both(`"${off.field}" turns reasoning off, and "${on.field}" asks for it. Leave one of them out.`, off.field);
   if (budget !== undefined) return { effort: null, maxTokens: budget.value, field: budget.field };
   if (effort !== undefined) return { effort: effort.value, maxTokens: null, field: effort.field };

@@ -95,6 +95,7 @@ describe('what other APIs write', () => {
     [{ reasoning: { enabled: true, effort: 'low' } }, { effort: 'low', maxTokens: null, field: 'reasoning.effort' }],
     [{ reasoning: { enabled: true, max_tokens: 2000 } }, { effort: null, maxTokens: 2000, field: 'reasoning.max_tokens' }],
     [{ reasoning: { enabled: false } }, { effort: null, maxTokens: null, field: 'reasoning.enabled', isOff: true }],
+    [{ reasoning: { enabled: true, effort: 'none', max_tokens: 2000 } }, { effort: null, maxTokens: 2000, field: 'reasoning.max_tokens' }],
     [{ reasoning: { enabled: false, effort: 'none' } }, { effort: 'none', maxTokens: null, field: 'reasoning.effort' }],
     [{ reasoning: { enabled: null } }, { effort: null, maxTokens: null }],
     [{ thinking: { type: 'enabled', budget_tokens: 2000 } }, { effort: null, maxTokens: 2000, field: 'thinking.budget_tokens' }],
@@ -124,6 +125,8 @@ describe('what other APIs write', () => {
     [{ reasoning: { enabled: false }, reasoning_effort: 'low' }, 'invalid_request', 'reasoning.enabled'],
     [{ thinking: { type: 'disabled' }, reasoning: { max_tokens: 5 } }, 'invalid_request', 'thinking'],
     [{ thinking: { type: 'disabled' }, reasoning: { enabled: true } }, 'invalid_request', 'thinking'],
+    [{ thinking: { type: 'enabled' }, reasoning_effort: 'none' }, 'invalid_request', 'reasoning_effort'],
+    [{ reasoning: { enabled: true, effort: 'none' } }, 'invalid_request', 'reasoning.effort'],
     [{ thinking: { type: 'enabled', budget_tokens: 5 }, reasoning: { max_tokens: 5 } }, 'invalid_request', 'thinking.budget_tokens'],
   ])('refuses %o with %s', (more, code, param) => {
     expect(() => reasoningOf(more)).toThrow(expect.objectContaining({ code, param, status: 400 }) as Error);
