@@ -51,6 +51,8 @@ export interface Level {
   requests: number;
   /** Milliseconds until the oldest of these requests counts no more. */
   requestsResetMs: number;
+  /** Milliseconds until there is room for one more request; null: there is. */
+  requestsWaitMs: number | null;
   /** The tokens of the last 60 seconds, and those that are held. */
   tokens: number;
   tokensResetMs: number;
@@ -185,7 +187,7 @@ export function refusalOf({ subjects, tokens, pico, isLight }: Ask, levels: read
       const refusal = { subject, lack, level, budget, waitMs };
       if (found === null || weight(refusal) > weight(found)) found = refusal;
     };
-    if (caps.requests !== null && level.requests + 1 > caps.requests) tell('requests', level.requestsResetMs);
+    if (caps.requests !== null && level.requests + 1 > caps.requests) tell('requests', level.requestsWaitMs);
     if (isLight) continue;
     if (caps.tokens !== null && level.tokens + tokens > caps.tokens) tell('tokens', tokens > caps.tokens ? null : (level.tokensWaitMs ?? unknownWaitMs));
     if (caps.concurrent !== null && level.running + 1 > caps.concurrent) tell('concurrent', unknownWaitMs);

@@ -200,10 +200,13 @@ export class MemoryLedger implements Ledger {
     const { caps } = subject;
     const counts = this.#countsOf(subject);
     const others = counts.othersAt(now);
-    const level: Level = { requests: 0, requestsResetMs: 0, tokens: 0, tokensResetMs: 0, tokensWaitMs: null, running: counts.running + others.running, budgets: caps.budgets.length === 0 ? none : this.#budgetsOf(subject, now) };
+    const level: Level = { requests: 0, requestsResetMs: 0, requestsWaitMs: null, tokens: 0, tokensResetMs: 0, tokensWaitMs: null, running: counts.running + others.running, budgets: caps.budgets.length === 0 ? none : this.#budgetsOf(subject, now) };
     if (caps.requests !== null) {
       level.requests = counts.requests.sum(now) + others.requests;
       level.requestsResetMs = counts.requests.resetMs(now) || resetOf(others, now);
+      // more than one has to go where a reload has made the limit smaller
+      const missing = level.requests + 1 - caps.requests;
+      if (missing > 0) level.requestsWaitMs = counts.requests.waitMs(now, missing) ?? resetOf(others, now);
     }
     if (caps.tokens !== null) {
       level.tokens = counts.tokens.sum(now) + counts.heldTokens + others.tokens;

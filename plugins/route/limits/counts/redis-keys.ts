@@ -2,7 +2,6 @@
 import type { Budget } from '../../../../core/limits.ts';
 import { periodOf } from '../ledger.ts';
 import type { Level, Subject } from '../ledger.ts';
-import { keysOfValue } from './lua.ts';
 
 const prefix = 'model-gateway:{limits}:';
 /** Gateways that are alive, each with the time at which its lease ends. */
@@ -34,17 +33,21 @@ export const keysOf = (subjects: readonly Subject[], at: number): string[] => su
 const parts = ['requests', 'requests-order', 'tokens', 'tokens-order', 'tokens-held', 'running'] as const;
 const valueKeys = ({ id }: Subject): string[] => parts.map((part) => `${prefix}${part}:${id}`);
 
+/** Numbers of a value before those of its budgets. */
+const numbersOfValue = 7;
+const waitOf = (ms: number): number | null => (ms < 0 ? null : ms);
+
 /** The levels in the reply of the script that reserves. */
 export function levelsOf(subjects: readonly Subject[], numbers: readonly string[]): Level[] {
   let at = 0;
   return subjects.map(({ caps }) => {
-    const [requests, requestsResetMs, tokens, tokensResetMs, waitMs, running] = numbers.slice(at, at + keysOfValue).map(Number) as [number, number, number, number, number, number];
-    at += keysOfValue;
+    const [requests, requestsResetMs, tokens, tokensResetMs, tokensWaitMs, running, requestsWaitMs] = numbers.slice(at, at + numbersOfValue).map(Number) as [number, number, number, number, number, number, number];
+    at += numbersOfValue;
     const budgets = caps.budgets.map(() => {
       const [spent, held] = [numbers[at] as string, numbers[at + 1] as string];
       at += 2;
       return { spent: spent === '' ? null : BigInt(spent), held: BigInt(held) };
     });
-    return { requests, requestsResetMs, tokens, tokensResetMs, tokensWaitMs: waitMs < 0 ? null : waitMs, running, budgets };
+    return { requests, requestsResetMs, requestsWaitMs: waitOf(requestsWaitMs), tokens, tokensResetMs, tokensWaitMs: waitOf(tokensWaitMs), running, budgets };
   });
 }

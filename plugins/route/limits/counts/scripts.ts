@@ -55,12 +55,16 @@ while arg <= #ARGV do
   local value = { key = key, requests = tonumber(ARGV[arg]), tokens = tonumber(ARGV[arg + 1]), concurrent = tonumber(ARGV[arg + 2]), budgets = {} }
   local count = tonumber(ARGV[arg + 3])
   arg = arg + 4
-  local r = { 0, 0, 0, 0, -1, 0 }
+  local r = { 0, 0, 0, 0, -1, 0, -1 }
   if value.requests >= 0 then
     forget(KEYS[key], KEYS[key + 1])
     r[1] = tonumber(redis.call('HGET', KEYS[key], 'n') or 0)
     r[2] = resetOf(KEYS[key], KEYS[key + 1])
-    if r[1] + 1 > value.requests then hasRoom = false end
+    local missing = r[1] + 1 - value.requests
+    if missing > 0 then
+      r[7] = waitOf(KEYS[key], KEYS[key + 1], missing)
+      hasRoom = false
+    end
   end
   if value.tokens >= 0 then
     forget(KEYS[key + 2], KEYS[key + 3])

@@ -292,7 +292,7 @@ describe('after the clock was set back', () => {
   test('what other gateways had taken counts for a minute as before', () => {
     const clock = { now: noon };
     const ledger = new MemoryLedger(() => clock.now);
-    ledger.observe(of('a'), { requests: 3, requestsResetMs: 0, tokens: 0, tokensResetMs: 0, tokensWaitMs: null, running: 2, budgets: [] });
+    ledger.observe(of('a'), { requests: 3, requestsResetMs: 0, requestsWaitMs: null, tokens: 0, tokensResetMs: 0, tokensWaitMs: null, running: 2, budgets: [] });
     expect(ledger.levels([of('a')])).toMatchObject([{ requests: 3, running: 2 }]);
     clock.now -= 3_600_000;
     expect(ledger.levels([of('a')])).toMatchObject([{ requests: 0, running: 0 }]);

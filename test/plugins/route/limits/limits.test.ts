@@ -6,7 +6,7 @@ import { States } from '../../../../core/host/state.ts';
 import { oneUpstream, readEvents, twoUpstreams } from '../../../_kit/gateway.ts';
 import { answers, completion, said, startUpstream, streams } from '../../../_kit/upstream.ts';
 import type { Step } from '../../../_kit/upstream.ts';
-import { errorOf, gate, scene, statusOf, tally } from './scene.ts';
+import { errorOf, gate, noon, scene, statusOf, tally } from './scene.ts';
 
 const tenant = (name: string): Record<string, string> => ({ 'x-gateway-tenant-id': name });
 const perMinute = (count: number, more: object = {}): object => ({ by: 'meta.tenant-id', requests_per_minute: count, ...more });
@@ -92,6 +92,22 @@ describe('requests per minute', () => {
     await one.gateway.chat({}, tenant('acme'));
     const two = await scene({ limits: [perMinute(3)], states });
     expect([await statusOf(two.gateway.chat({}, tenant('acme'))), await statusOf(two.gateway.chat({}, tenant('acme')))]).toEqual([200, 429]);
+  });
+
+  test('of which more were let in than a smaller limit allows have room at the time that a refusal names', async () => {
+    const [states, clock] = [new States(), { now: noon }];
+    const one = await scene({ limits: [perMinute(10)], states, clock });
+    for (let at = 0; at < 4; at++) {
+      expect(await statusOf(one.gateway.chat({}, tenant('acme')))).toBe(200);
+      clock.now += 10_000;
+    }
+    const two = await scene({ limits: [perMinute(2)], states, clock });
+    const refused = await two.gateway.chat({}, tenant('acme'));
+    expect([refused.status, refused.headers.get('retry-after'), refused.headers.get('x-ratelimit-reset-requests'), (await errorOf(refused)).message]).toEqual([429, '40', '20s', 'The limit of 2 requests per minute for meta.tenant-id "acme" is reached. There is room again in 40 s.']);
+    clock.now += 39_999;
+    expect(await statusOf(two.gateway.chat({}, tenant('acme')))).toBe(429);
+    clock.now += 1;
+    expect(await statusOf(two.gateway.chat({}, tenant('acme')))).toBe(200);
   });
 
   test('that a provider fails to answer count, and those that are refused before routing do not', async () => {

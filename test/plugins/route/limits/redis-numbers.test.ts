@@ -111,3 +111,21 @@ test('the name of the era that Redis has evicted is there again, and nothing cou
   await touch(ledger);
   expect((await seen(one))?.requests).toBe(6);
 });
+
+test('requests of which there are more than a smaller limit allows have room when enough of them are 60 s old', async () => {
+  const one = limited('smaller', { requests: 10 });
+  const clock = { shift: -50_000 };
+  const { ledger, away, back } = await farFrom(own.server.url, { clock: () => Date.now() + clock.shift });
+  await touch(ledger);
+  await away();
+  await holdOf(ledger, [one]);
+  clock.shift = -10_000;
+  await holdOf(ledger, [one]);
+  clock.shift = 0;
+  await back();
+  await expect.poll(async () => (await touch(ledger), await seen(one))).toMatchObject({ requests: 2, requestsWaitMs: null });
+  const { refusal } = await ledger.reserve(asking([limited('smaller', { requests: 1 })]));
+  expect(refusal?.lack).toBe('requests');
+  // the older of them is 60 s old within 10 s, and the other one counts on
+  expect(refusal?.waitMs).toBeGreaterThan(10_000);
+});
