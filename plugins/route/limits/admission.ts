@@ -10,8 +10,8 @@ import type { AttemptResult, Candidate, Normalised, Replying, RequestRecord, Str
 import { priceAt } from '../../../core/pipeline/explain.ts';
 import type { ExplainedLimit } from './explained.ts';
 import { explainedLimits } from './explained.ts';
-import { Away, isUnread, unreadOf } from './ledger.ts';
-import type { Ask, BudgetCap, Hold, Ledger, Level, Refusal, Subject, Verdict } from './ledger.ts';
+import { Away, hasDollars, isUnread, unreadOf } from './ledger.ts';
+import type { Ask, BudgetCap, BudgetLevel, Hold, Ledger, Level, Refusal, Subject, Verdict } from './ledger.ts';
 import { forgetMeasure, measureOf } from './measure.ts';
 import type { Measure } from './measure.ts';
 import { errorOf, headersOf, name, nameOf, unavailable, unknownPrice } from './refusal.ts';
@@ -252,10 +252,7 @@ const hasBudgets = ({ caps }: Subject): boolean => caps.budgets.length > 0;
 function fitsByItself({ refusal, levels }: Verdict, { ask, first, caller, context }: Acting): boolean {
   const own = priceAt(first, measureOf(context.request)) ?? 0n;
   if (refusal?.lack !== 'budget' || own >= ask.pico) return false;
-  return ask.subjects.every(({ caps }, at) => at < caller.length || caps.budgets.every(({ pico }, index) => {
-    const { spent = null, held = 0n } = levels[at]?.budgets[index] ?? {};
-    return spent !== null && spent + held + own <= pico;
-  }));
+  return ask.subjects.every(({ caps }, at) => at < caller.length || caps.budgets.every((cap, index) => hasDollars(cap, levels[at]?.budgets[index] as BudgetLevel, own)));
 }
 
 const booked = (subjects: readonly Subject[], levels: readonly Level[]): Booked => ({ hold: null, targets: null, asked: [], deciding: null, failed: [], subjects, levels });

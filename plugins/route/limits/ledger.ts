@@ -189,15 +189,15 @@ export function refusalOf({ subjects, tokens, pico, isLight }: Ask, levels: read
     };
     if (caps.requests !== null && level.requests + 1 > caps.requests) tell('requests', level.requestsWaitMs);
     if (isLight) continue;
-    if (caps.tokens !== null && level.tokens + tokens > caps.tokens) tell('tokens', tokens > caps.tokens ? null : (level.tokensWaitMs ?? unknownWaitMs));
+    if (caps.tokens !== null && tokens > 0 && level.tokens + tokens > caps.tokens) tell('tokens', tokens > caps.tokens ? null : (level.tokensWaitMs ?? unknownWaitMs));
     if (caps.concurrent !== null && level.running + 1 > caps.concurrent) tell('concurrent', unknownWaitMs);
-    for (const [index, cap] of caps.budgets.entries()) {
-      const { spent, held } = level.budgets[index] as BudgetLevel;
-      if (spent === null || spent + held + pico > cap.pico) tell('budget', null, index);
-    }
+    for (const [index, cap] of caps.budgets.entries()) if (!hasDollars(cap, level.budgets[index] as BudgetLevel, pico)) tell('budget', null, index);
   }
   return found;
 }
+
+/** Whether a budget has so much left. One that is overspent has nothing left, and that is enough for what costs nothing. */
+export const hasDollars = ({ pico: most }: BudgetCap, { spent, held }: BudgetLevel, pico: bigint): boolean => spent !== null && (pico === 0n || spent + held + pico <= most);
 
 /** How long a client should wait for requests that run: nobody knows when they end. */
 const unknownWaitMs = 1000;

@@ -73,7 +73,7 @@ while arg <= #ARGV do
     local missing = r[3] + tokens - value.tokens
     if missing > 0 then
       r[5] = waitOf(KEYS[key + 2], KEYS[key + 3], missing)
-      if not isLight then hasRoom = false end
+      if not isLight and tokens > 0 then hasRoom = false end
     end
   end
   r[6] = held(KEYS[key + 5])
@@ -84,7 +84,7 @@ while arg <= #ARGV do
     arg = arg + 1
     local spent = redis.call('GET', KEYS[key])
     local taken = held(KEYS[key + 1])
-    if not isLight and (not spent or isMore(spent, text(taken), ARGV[5], limit)) then hasRoom = false end
+    if not isLight and (not spent or (ARGV[5] ~= '0' and isMore(spent, text(taken), ARGV[5], limit))) then hasRoom = false end
     value.budgets[index] = { key = key, isUnspent = spent == '0' }
     r[#r + 1] = spent or ''
     r[#r + 1] = text(taken)

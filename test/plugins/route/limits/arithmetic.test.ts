@@ -92,7 +92,7 @@ const other: Subject = { id: 'all ', by: 'all', value: '', caps: { requests: 15,
 
 type Step = { readonly kind: 'ask'; readonly tokens: number; readonly pico: number; readonly isLight: boolean; readonly isLook: boolean; readonly both: boolean } | { readonly kind: 'end'; readonly which: number; readonly tokens: number; readonly pico: number } | { readonly kind: 'wait'; readonly ms: number };
 
-const ask = fc.record({ kind: fc.constant('ask' as const), tokens: fc.integer({ min: 1, max: 200 }), pico: fc.integer({ min: 0, max: 400 }), isLight: fc.boolean(), isLook: fc.boolean(), both: fc.boolean() });
+const ask = fc.record({ kind: fc.constant('ask' as const), tokens: fc.integer({ min: 0, max: 200 }), pico: fc.integer({ min: 0, max: 400 }), isLight: fc.boolean(), isLook: fc.boolean(), both: fc.boolean() });
 const end = fc.record({ kind: fc.constant('end' as const), which: fc.nat(), tokens: fc.integer({ min: 0, max: 300 }), pico: fc.integer({ min: 0, max: 300 }) });
 const wait = fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(1000, 20_000, 60_200) });
 
@@ -110,7 +110,9 @@ class Oracle {
       if (isLight || id !== subject.id) return true;
       const mine = this.running.filter(({ subjects: of }) => of.includes(subject));
       const used = this.tokens.reduce((sum, one) => (one.at > now - 60_000 ? sum + one.amount : sum), 0) + mine.reduce((sum, one) => sum + one.tokens, 0);
-      return used + tokens <= 500 && mine.length < 4 && this.spent + mine.reduce((sum, one) => sum + one.pico, 0) + Number(pico) <= 1000;
+      const spent = this.spent + mine.reduce((sum, one) => sum + one.pico, 0);
+      // what takes nothing has room where more was taken than may be
+      return (tokens === 0 || used + tokens <= 500) && mine.length < 4 && (pico === 0n || spent + Number(pico) <= 1000);
     });
   }
 }

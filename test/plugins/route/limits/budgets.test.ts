@@ -9,7 +9,7 @@ import { formatDollars, parseDollars } from '../../../../core/money.ts';
 import { periodOf } from '../../../../plugins/route/limits/ledger.ts';
 import { oneUpstream, quietPlugins } from '../../../_kit/gateway.ts';
 import { keeping, memoryLog } from '../../../_kit/log.ts';
-import { said, streams } from '../../../_kit/upstream.ts';
+import { answers, completion, said, streams } from '../../../_kit/upstream.ts';
 import { costOfOne, errorOf, gate, noon, scene, statusOf, tally } from './scene.ts';
 
 const tenant = (name: string): Record<string, string> => ({ 'x-gateway-tenant-id': name });
@@ -150,6 +150,23 @@ describe('a budget', () => {
     expect([refused.status, await errorOf(refused)]).toEqual([402, expect.objectContaining({ code: 'budget_exceeded', message: 'The price of the model "plain" is not known, and the budget of $0.00004 per day for meta.tenant-id "acme" is not for such requests.' })]);
     expect(await statusOf(refusing.gateway.chat({}))).toBe(200);
     expect(await statusOf(refusing.gateway.chat({ ...small, model: 'thinker' }, tenant('acme')))).toBe(200);
+  });
+
+  test('that is overspent serves what costs nothing, and what nobody knows the price of', async () => {
+    const step = answers({ ...completion('Hello.'), usage: { prompt_tokens: 500, completion_tokens: 400, total_tokens: 900 } });
+    const withFree = (url: string): Record<string, unknown> => {
+      const { models, ...base } = oneUpstream(url, { limits: [{ ...budget(times(2)), tokens_per_minute: 100 }] }) as any;
+      return { ...base, models: [...models, { ...models[0], id: 'free', aliases: [], free: true }, { ...models[0], id: 'unpriced', aliases: [], pricing: 'unknown' }] };
+    };
+    const { gateway, clock } = await scene({ step, config: withFree });
+    const next = async (model: string, path?: string): Promise<number> => await statusOf(gateway.post({ model, ...small, messages: [{ role: 'user', content: 'Hi' }] }, { headers: tenant('acme'), ...(path && { path }) }));
+    expect(await next('plain')).toBe(200);
+    // a count of tokens takes none
+    expect([await next('plain'), await next('plain', '/v1/messages/count_tokens')]).toEqual([402, 200]);
+    clock.now += 60_100;
+    expect([await next('plain'), await next('free')]).toEqual([402, 200]);
+    clock.now += 60_100;
+    expect([await next('unpriced'), await next('plain')]).toEqual([200, 402]);
   });
 
   test('of a model and a provider is charged with what they answered', async () => {

@@ -129,3 +129,14 @@ test('requests of which there are more than a smaller limit allows have room whe
   // the older of them is 60 s old within 10 s, and the other one counts on
   expect(refusal?.waitMs).toBeGreaterThan(10_000);
 });
+
+test('what takes nothing has room where more was taken than may be', async () => {
+  const one = limited('overspent', { tokens: 100, budgets: [budget('day', 100n)] });
+  const ledger = ledgerOver(await connected(own.server.url));
+  const hold = await holdOf(ledger, [one]);
+  ledger.charge({ subjects: [one], pico: 150n, at: Date.now() });
+  ledger.settle(hold, 150);
+  expect((await ledger.reserve(asking([one]))).refusal?.lack).toBe('budget');
+  expect((await ledger.reserve(asking([one], { pico: 0n }))).refusal?.lack).toBe('tokens');
+  expect((await ledger.reserve(asking([one], { tokens: 0, pico: 0n }))).hold).not.toBeNull();
+});
