@@ -9,12 +9,14 @@ export type SpentBefore = (subject: Subject, per: Budget['per'], start: number) 
 
 /** One budget of one value in one period. */
 class Account {
+  readonly per: Budget['per'];
   readonly start: number;
   /** Null: not known yet. */
   spent: bigint | null = null;
   held = 0n;
 
-  constructor(start: number) {
+  constructor(per: Budget['per'], start: number) {
+    this.per = per;
     this.start = start;
   }
 }
@@ -45,7 +47,8 @@ class Counts {
   /** What other gateways had taken when Redis was asked last. */
   others: Others = nobody;
   subject: Subject;
-  readonly accounts = new Map<Budget['per'], Account>();
+  /** Of periods that are over too, for a while: a clock that was set back counts on there. */
+  accounts: readonly Account[] = [];
 
   constructor(subject: Subject) {
     this.subject = subject;
@@ -56,11 +59,18 @@ class Counts {
     return Math.abs(now - this.others.at) < windowMs ? this.others : nobody;
   }
 
+  accountOf(per: Budget['per'], at: number): Account | undefined {
+    const { start } = periodOf(per, at);
+    return this.accounts.find((one) => one.per === per && one.start === start);
+  }
+
+  /** Forgets accounts. One of which nothing was spent is found anew as it was. */
+  sweep(now: number): void {
+    this.accounts = this.accounts.filter(({ per, start, spent, held }) => held !== 0n || (start === periodOf(per, now).start && (spent ?? 0n) !== 0n));
+  }
+
   isIdle(now: number): boolean {
-    if (this.running > 0 || this.requests.sum(now) > 0 || this.tokens.sum(now) > 0) return false;
-    // one of which nothing was spent is found anew as it was
-    for (const [per, { start, spent, held }] of this.accounts) if (start !== periodOf(per, now).start || (held === 0n && (spent ?? 0n) === 0n)) this.accounts.delete(per);
-    return this.accounts.size === 0;
+    return this.running === 0 && this.accounts.length === 0 && this.requests.sum(now) === 0 && this.tokens.sum(now) === 0;
   }
 }
 
@@ -120,9 +130,8 @@ export class MemoryLedger implements Ledger {
       counts.heldTokens -= held;
       if (subject.caps.tokens !== null && tokens > 0) counts.tokens.add(now, tokens);
       for (const { per } of subject.caps.budgets) {
-        const account = counts.accounts.get(per);
-        // what was held in a period that is over ended with it
-        if (account !== undefined && account.start === periodOf(per, at).start) account.held -= pico;
+        const account = counts.accountOf(per, at);
+        if (account !== undefined) account.held -= pico;
       }
     }
   }
@@ -130,8 +139,8 @@ export class MemoryLedger implements Ledger {
   charge({ subjects, pico, at }: Charge): void {
     for (const subject of subjects) {
       for (const { per } of subject.caps.budgets) {
-        const account = this.#accountOf(subject, per, this.#clock());
-        if (account.spent !== null && account.start === periodOf(per, at).start) account.spent += pico;
+        const account = this.#accountOf(subject, per, at);
+        if (account.spent !== null) account.spent += pico;
       }
     }
   }
@@ -175,9 +184,8 @@ export class MemoryLedger implements Ledger {
   filled(subject: Subject, level: Level): Level {
     const now = this.#clock();
     const spentOf = ({ per }: BudgetCap): bigint | null => {
-      const { start } = periodOf(per, now);
-      const account = this.#counts.get(subject.id)?.accounts.get(per);
-      return account?.start === start && account.spent !== null ? account.spent : this.spentBefore(subject, per, start);
+      const account = this.#counts.get(subject.id)?.accountOf(per, now);
+      return account?.spent ?? this.spentBefore(subject, per, periodOf(per, now).start);
     };
     return { ...level, budgets: level.budgets.map(({ spent, held }, at) => ({ held, spent: spent ?? spentOf(subject.caps.budgets[at] as BudgetCap) })) };
   }
@@ -237,15 +245,14 @@ export class MemoryLedger implements Ledger {
     return counts;
   }
 
-  #accountOf(subject: Subject, per: Budget['per'], now: number): Account {
-    const { accounts } = this.#countsOf(subject);
-    const { start } = periodOf(per, now);
-    let account = accounts.get(per);
-    if (account === undefined || account.start !== start) {
-      account = new Account(start);
-      accounts.set(per, account);
+  #accountOf(subject: Subject, per: Budget['per'], at: number): Account {
+    const counts = this.#countsOf(subject);
+    let account = counts.accountOf(per, at);
+    if (account === undefined) {
+      account = new Account(per, periodOf(per, at).start);
+      counts.accounts = [...counts.accounts, account];
     }
-    account.spent ??= this.spentBefore(subject, per, start);
+    account.spent ??= this.spentBefore(subject, per, account.start);
     return account;
   }
 
@@ -254,7 +261,10 @@ export class MemoryLedger implements Ledger {
     // safety: after a clock was set back, nothing would be forgotten until it is that late again
     if (now < this.#sweepAt && this.#sweepAt - now <= sweepEveryMs) return;
     this.#sweepAt = now + sweepEveryMs;
-    for (const [id, counts] of this.#counts) if (counts.isIdle(now)) this.#counts.delete(id);
+    for (const [id, counts] of this.#counts) {
+      counts.sweep(now);
+      if (counts.isIdle(now)) this.#counts.delete(id);
+    }
   }
 }
 

@@ -152,6 +152,26 @@ describe('a budget', () => {
     expect(await statusOf(refusing.gateway.chat({ ...small, model: 'thinker' }, tenant('acme')))).toBe(200);
   });
 
+  test('has the same left where a clock went forward over midnight and was set back, and what is held is never less than nothing', async () => {
+    const held = gate();
+    const { gateway, upstream, clock } = await scene({ limits: [{ by: 'all', budget: { dollars: '0.002', per: 'day' } }] });
+    const state = async (): Promise<readonly string[]> => ((await (await gateway.get('/api/limits')).json()) as any).data.flatMap(({ used, held: holds }: any) => [used, holds]);
+    expect(await statusOf(gateway.chat(small))).toBe(200);
+    upstream.script(held.step);
+    const running = gateway.chat({ max_tokens: 500 });
+    await expect.poll(held.waiting).toBe(1);
+    const before = await state();
+    expect([before[0], Number(before[1]) > 0.001]).toEqual([costOfOne, true]);
+    clock.now += 86_400_000;
+    expect(await state()).toEqual(['0', '0']);
+    clock.now -= 86_400_000;
+    expect(await state()).toEqual(before);
+    held.letGo();
+    expect(await statusOf(running)).toBe(200);
+    expect(await state()).toEqual([times(2), '0']);
+    expect(await statusOf(gateway.chat({ max_tokens: 1000 }))).toBe(402);
+  });
+
   test('that is overspent serves what costs nothing, and what nobody knows the price of', async () => {
     const step = answers({ ...completion('Hello.'), usage: { prompt_tokens: 500, completion_tokens: 400, total_tokens: 900 } });
     const withFree = (url: string): Record<string, unknown> => {
