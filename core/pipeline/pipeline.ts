@@ -117,8 +117,8 @@ const sendsKey = ({ headers }: Exchange): boolean => ['authorization', 'x-api-ke
 /** Why no candidate is left: the error that a plugin gave for it, or the list of reasons. */
 function nobodyLeft({ candidates, request }: Exchange): GatewayError {
   const errors = candidates.flatMap(({ dropped }) => dropped?.error ?? []);
-  // what is possible again in a moment helps the caller more than what this candidate can never do
-  const worthTelling = errors.find(({ retryAfterMs }) => retryAfterMs !== null) ?? errors[0];
+  // what is possible again soonest helps the caller more than what a candidate can never do
+  const worthTelling = errors.toSorted((one, other) => (one.retryAfterMs ?? Number.MAX_VALUE) - (other.retryAfterMs ?? Number.MAX_VALUE))[0];
   if (worthTelling !== undefined) return worthTelling;
   const reasons = candidates.slice(0, 8).map(({ provider, dropped }) => `${provider.id} – ${dropped?.reason}`);
   const list = reasons.length === 0 ? 'none is configured' : [...new Set(reasons)].join('; ');

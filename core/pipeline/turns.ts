@@ -100,9 +100,10 @@ export class Turns {
     else if (error === null || error.code === 'client_closed') this.#waiting = [...this.#waiting, turn];
   }
 
-  /** The failure that helps the caller most: first a fault of the caller's own (400), then a rate limit (429), else the last one. */
+  /** The failure that helps the caller most: first a fault of the caller's own (400), then the rate limit (429) that is over soonest, else the last one. */
   worthTelling(): GatewayError {
-    const found = this.#errors.find(({ status }) => status === 400) ?? this.#errors.find(({ status }) => status === 429) ?? this.#errors.at(-1);
+    const limited = this.#errors.filter(({ status }) => status === 429).toSorted((one, other) => (one.retryAfterMs ?? 0) - (other.retryAfterMs ?? 0));
+    const found = this.#errors.find(({ status }) => status === 400) ?? limited[0] ?? this.#errors.at(-1);
     return found ?? new GatewayError('no_provider_available', 'No provider is left to try.');
   }
 }

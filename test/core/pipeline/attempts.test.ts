@@ -236,6 +236,11 @@ describe('of several failures the caller is told', () => {
     expect([headers.get('retry-after'), headers.get('retry-after-ms')]).toEqual(['2', '2000']);
   });
 
+  it('when the first of two rate limits is over', async () => {
+    const { chat } = await both(fault(429, { message: 'slow down' }, { 'retry-after': '60' }), fault(429, { message: 'slow down' }, { 'retry-after': '5' }));
+    expect((await chat({})).headers.get('retry-after')).toBe('5');
+  });
+
   it('that another try is of no use, where it is', async () => {
     const { chat } = await both(fault(401), fault(401));
     expect((await chat({})).headers.get('x-should-retry')).toBe('false');

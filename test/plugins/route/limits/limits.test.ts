@@ -227,6 +227,18 @@ describe('limits by provider and model', () => {
     await second.close();
   });
 
+  test('name the time at which the first of them has room', async () => {
+    const { gateway, clock, second } = await both([{ by: 'provider', requests_per_minute: 1 }]);
+    expect((await gateway.chat({ model: 'two/plain' })).headers.get('x-provider')).toBe('two');
+    clock.now += 40_000;
+    expect((await gateway.chat({})).headers.get('x-provider')).toBe('one');
+    const refused = await gateway.chat({});
+    expect([refused.status, refused.headers.get('retry-after'), (await errorOf(refused)).message]).toEqual([429, '20', 'The limit of 1 requests per minute for the provider "two" is reached. There is room again in 20 s.']);
+    clock.now += 20_000;
+    expect((await gateway.chat({})).headers.get('x-provider')).toBe('two');
+    await second.close();
+  });
+
   test('count what is asked when a request moves on, and let go of the one before', async () => {
     const { gateway, upstream, second } = await both([{ by: 'provider', concurrent: 1 }, { by: 'model', concurrent: 5 }]);
     upstream.script(answers('no', { status: 500 }));
