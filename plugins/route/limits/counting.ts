@@ -19,7 +19,7 @@ export interface Counting {
 
 export function createCounting({ state, clock, redis, config, peers, log }: Pick<Gateway, 'state' | 'clock' | 'redis' | 'config' | 'peers' | 'log'>, sums: Sums): Counting {
   const memory = state('ledger', () => new MemoryLedger(clock));
-  const readSpent: ReadSpent = async (subject, per, start) => (log.reader() === null ? memory.spent(subject, per, start) : await within(sums.fresh(subject, start), readMs, null));
+  const readSpent: ReadSpent = async (subject, per, start) => (log.reader() === null ? memory.spent(subject, per, start) : await within(sums.fresh(subject, per, start), readMs, null));
   const beginMemory = (): void => void (memory.spentBefore = (subject, per, start) => sums.spentBefore(subject, per, start));
   if (redis !== null && config.redis !== null) {
     const { url, whenAway } = config.redis;

@@ -116,23 +116,18 @@ export class Sums {
   /** Reads the sum of one value where it is not known. Rejects where the log cannot be read. */
   async readOne(subject: Subject, per: Budget['per'], start: number): Promise<void> {
     const name = `${subject.id} ${per} ${start}`;
-    const asking = this.#asking.get(name) ?? this.#askOne(subject, start, name).finally(() => this.#asking.delete(name));
+    const asking = this.#asking.get(name) ?? this.fresh(subject, per, start).then((spent) => void (spent !== null && this.#single.set(name, spent))).finally(() => this.#asking.delete(name));
     this.#asking.set(name, asking);
     await asking;
   }
 
-  async #askOne(subject: Subject, start: number, name: string): Promise<void> {
-    const spent = await this.fresh(subject, start);
-    if (spent !== null) this.#single.set(name, spent);
-  }
-
   /** The sum of one value as the log has it now; null: nobody keeps a log. Rejects where the log cannot be read. */
-  async fresh({ by, value }: Subject, start: number): Promise<bigint | null> {
+  async fresh({ by, value }: Subject, per: Budget['per'], start: number): Promise<bigint | null> {
     const reader = this.#parts.log.reader();
     if (reader === null) return null;
     await this.#catchUp(reader);
     const conditions = by === 'all' ? [] : [{ field: by, operator: 'in' as const, values: [value] }];
-    const [row] = await reader.stats({ from: start === 0 ? null : start, to: null, conditions, text: null }, { by: null, limit: 1 });
+    const [row] = await reader.stats({ ...rangeOf(per, start), conditions, text: null }, { by: null, limit: 1 });
     return picoOf(row?.cost ?? null);
   }
 
@@ -151,9 +146,12 @@ const nameOf = ({ by, per }: Kind): string => `${by} ${per}`;
 
 const picoOf = (cost: string | null): bigint => (cost === null ? 0n : (parseDollars(cost) ?? 0n));
 
+/** With its end: a clock that was ahead, here or at another gateway, has put requests on record under a time to come. */
+const rangeOf = (per: Budget['per'], start: number): { readonly from: number | null; readonly to: number | null } => (per === 'total' ? { from: null, to: null } : { from: start, to: periodOf(per, start).end });
+
 async function readKind(reader: LogReader, { by, per }: Kind, now: number): Promise<Read> {
   const { start } = periodOf(per, now);
-  const rows = await reader.stats({ from: start === 0 ? null : start, to: null, conditions: [], text: null }, { by: by === 'all' ? null : by, limit: mostRows, rank: 'cost' });
+  const rows = await reader.stats({ ...rangeOf(per, start), conditions: [], text: null }, { by: by === 'all' ? null : by, limit: mostRows, rank: 'cost' });
   // requests without the value have no such budget
   const spent = new Map(rows.flatMap(({ value, cost }) => (by === 'all' || value ? [[value ?? '', picoOf(cost)] as const] : [])));
   // the values with the largest sums are read at once; where there may be more, others are asked for one by one

@@ -259,6 +259,18 @@ describe('what was spent', () => {
     expect(await statusOf(gateway.chat(small, tenant('')))).toBe(200);
   });
 
+  test('at a time to come, by a clock that was ahead, is not spent before', async () => {
+    const log = memoryLog();
+    const clock = { now: noon };
+    const spent = (at: number, value: string): void => void log.add({ createdAt: new Date(at).toISOString(), metadata: { 'tenant-id': value }, cost: times(4) });
+    spent(noon + 86_400_000, 'acme');
+    spent(noon, 'globex');
+    const { gateway } = await scene({ limits: [budget(times(4)), { by: 'all', budget: { dollars: '1', per: 'total' } }], plugins: [keeping(log)], clock });
+    const usedOf = async (): Promise<object> => Object.fromEntries(((await (await gateway.get('/api/limits')).json()) as any).data.map(({ value, used }: any) => [value, used]));
+    expect(await usedOf()).toEqual({ '': times(8), globex: times(4) });
+    expect([await statusOf(gateway.chat(small, tenant('acme'))), await statusOf(gateway.chat(small, tenant('globex')))]).toEqual([200, 402]);
+  });
+
   test('counts for a budget that a reload adds', async () => {
     const dataDir = await folder();
     const states = new States();
