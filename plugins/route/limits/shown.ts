@@ -1,4 +1,5 @@
 /** What operators see of the limits: `GET /api/limits`, `gateway limits`, the metrics and the dashboard. */
+import { setImmediate } from 'node:timers/promises';
 import type { CallerKeys } from '../../../core/api-key.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Metric } from '../../../core/host/metric-sources.ts';
@@ -10,7 +11,7 @@ import type { Peers } from '../../../core/workers/peers.ts';
 import { explainedLimits } from './explained.ts';
 import type { ExplainedLimit } from './explained.ts';
 import { periodOf } from './ledger.ts';
-import type { Ledger } from './ledger.ts';
+import type { Ledger, Subject } from './ledger.ts';
 import type { Rules } from './rules.ts';
 import type { Sums } from './sums.ts';
 
@@ -46,6 +47,8 @@ export interface ShownLimits {
 const mostShown = 1000;
 /** safety: each value is a series in the database of whoever scrapes. */
 const mostSeries = 100;
+/** cost: so many values take a millisecond or two, and there may be hundreds of thousands. Requests are served in between. */
+const sliceOf = 200;
 
 /** `GET /api/limits`: the limits of the values that were counted lately or have spent something, the fullest first. */
 export function addLimitRoutes(routes: Routes, parts: ShownParts): void {
@@ -56,9 +59,7 @@ export function addLimitRoutes(routes: Routes, parts: ShownParts): void {
     auth: 'admin',
     about: { summary: 'The limits and budgets that are in use, the fullest first', query: { by: 'all, key, model, provider or meta.<name>: only those.' }, answer: { 'application/json': 'ShownLimits' } },
     async handle({ query }) {
-      const by = askedBy(query);
-      const limits = (await shownLimits(parts)).filter((one) => by === null || one.by === by);
-      return json({ data: limits.slice(0, mostShown), total: limits.length, refusals: await allRefusals(parts) } satisfies ShownLimits, { headers: protective });
+      return json({ ...(await shownLimits(parts, askedBy(query))), refusals: await allRefusals(parts) } satisfies ShownLimits, { headers: protective });
     },
   });
 }
@@ -80,18 +81,27 @@ async function allRefusals({ refusals, peers }: ShownParts): Promise<ShownLimits
   return Object.fromEntries(all);
 }
 
-async function shownLimits({ rules, ledger, keys, clock, sums }: ShownParts): Promise<ShownLimit[]> {
-  const known = new Map(rules.named(keys.all()).map((subject) => [subject.id, subject]));
-  const spent = Array.from(sums.known(), ({ kind: { by }, value }) => ({ by, value })).slice(0, mostShown);
-  for (const { by, value } of [...(await ledger.known()), ...spent]) {
-    // a reload may have given it other limits, or none
-    const subject = rules.of(by, value);
-    if (subject !== null) known.set(subject.id, subject);
-  }
-  const subjects = [...known.values()];
+/** @param only what the limits are by; null: all */
+async function shownLimits(parts: ShownParts, only: string | null = null): Promise<Pick<ShownLimits, 'data' | 'total'>> {
+  const { ledger, clock } = parts;
+  const values = (await valuesOf(parts)).filter(({ by }) => only === null || by === only);
   const now = clock();
-  const limits = explainedLimits(subjects, await ledger.levels(subjects)).map((limit): ShownLimit => ({ ...limit, share: shareOf(limit), beginsAnewAt: limit.per === null ? null : endOf(limit.per, now) }));
-  return limits.sort((one, other) => (other.share ?? 0) - (one.share ?? 0));
+  let [data, total]: [ShownLimit[], number] = [[], 0];
+  for (let at = 0; at < values.length; at += sliceOf) {
+    const subjects = values.slice(at, at + sliceOf).flatMap(({ by, value }) => parts.rules.of(by, value) ?? []);
+    const limits = explainedLimits(subjects, await ledger.levels(subjects)).map((limit): ShownLimit => ({ ...limit, share: shareOf(limit), beginsAnewAt: limit.per === null ? null : endOf(limit.per, now) }));
+    total += limits.length;
+    data = [...data, ...limits].sort((one, other) => (other.share ?? 0) - (one.share ?? 0)).slice(0, mostShown);
+    await setImmediate();
+  }
+  return { data, total };
+}
+
+/** The values that may have limits, each once. A reload may have given them others, or none. */
+async function valuesOf({ rules, ledger, keys, sums }: ShownParts): Promise<readonly Pick<Subject, 'by' | 'value'>[]> {
+  const counted = await ledger.known();
+  const spent = Array.from(sums.known(), ({ kind: { by }, value }) => ({ by, value })).slice(0, mostShown);
+  return [...new Map([...rules.named(keys.all()), ...counted, ...spent].map((one) => [`${one.by} ${one.value}`, one])).values()];
 }
 
 function shareOf({ allowed, used, held }: ExplainedLimit): number | null {
@@ -107,7 +117,7 @@ function endOf(per: NonNullable<ExplainedLimit['per']>, now: number): string | n
 
 /** The limits nearest to their end, and how often callers were refused. */
 export async function limitMetrics(parts: ShownParts): Promise<Metric[]> {
-  const fullest = (await shownLimits(parts)).filter(({ share }) => share !== null).slice(0, mostSeries);
+  const fullest = (await shownLimits(parts)).data.filter(({ share }) => share !== null).slice(0, mostSeries);
   const samples = (read: (limit: ShownLimit) => number): Metric['samples'] => fullest.map((one) => [{ by: one.by, value: one.value, limit: one.limit, ...(one.per !== null && { per: one.per }) }, read(one)] as const);
   return [
     { type: 'gauge', across: 'largest', name: 'gateway_limit_used', help: 'How much of a limit is used: requests or tokens of the last minute, requests that run, dollars of a budget. The 100 fullest.', samples: samples(({ used }) => Number(used)) },

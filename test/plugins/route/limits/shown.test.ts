@@ -1,7 +1,14 @@
 /** What operators see: GET /api/limits, the metrics, gateway limits. */
 import { describe, expect, test } from 'vitest';
+import type { CallerKeys } from '../../../../core/api-key.ts';
+import { MemoryLedger } from '../../../../plugins/route/limits/counts/memory.ts';
+import type { Subject } from '../../../../plugins/route/limits/ledger.ts';
+import { Rules } from '../../../../plugins/route/limits/rules.ts';
+import { limitMetrics } from '../../../../plugins/route/limits/shown.ts';
+import { Sums } from '../../../../plugins/route/limits/sums.ts';
 import { run, start } from '../../../_kit/executable.ts';
-import { costOfOne, scene, statusOf } from './scene.ts';
+import { asking } from './redis-scene.ts';
+import { costOfOne, noon, scene, statusOf } from './scene.ts';
 
 const tenant = (name: string): Record<string, string> => ({ 'x-gateway-tenant-id': name });
 const limits = [{ by: 'meta.tenant-id', requests_per_minute: 4, budget: { dollars: '1', per: 'day' } }, { by: 'all', concurrent: 10 }];
@@ -49,6 +56,21 @@ describe('the limits', () => {
     await Promise.all(Array.from({ length: 150 }, (_, at) => statusOf(gateway.chat({}, tenant(`t-${at}`)))));
     const text = await (await gateway.get('/metrics')).text();
     expect(text.split('\n').filter((line) => line.startsWith('gateway_limit_used{')).length).toBe(100);
+  });
+
+  test('of many values are found in slices, and requests are served in between', async () => {
+    const memory = new MemoryLedger(() => noon);
+    const rules = new Rules({ limits: [{ by: 'meta.x', match: null, requestsPerMinute: 10, tokensPerMinute: null, concurrent: null, budget: null }] }, []);
+    const use = (value: string): void => void memory.reserve(asking([rules.of('meta.x', value) as Subject]));
+    for (let at = 0; at < 2000; at++) use(`value-${at}`);
+    for (const value of ['value-7', 'value-1990', 'value-1990']) use(value);
+    let turns = 0;
+    const count = (): void => void (turns++, (next = setImmediate(count)));
+    let next = setImmediate(count);
+    const [used] = await limitMetrics({ rules, ledger: memory, keys: { all: () => [] } as unknown as CallerKeys, clock: () => noon, sums: new Sums([], {} as never, noon), refusals: new Map(), peers: null });
+    clearImmediate(next);
+    expect(turns).toBeGreaterThan(5);
+    expect([used?.samples.length, used?.samples.slice(0, 3).map(([{ value }, amount]) => [value, amount])]).toEqual([100, [['value-1990', 3], ['value-7', 2], ['value-0', 1]]]);
   });
 
   test('are none where the config has none', async () => {
