@@ -76,8 +76,8 @@ function refuseReserved(name: string): void {
 
 function encodeTool(tool: Tool, target: Target, writing: Writing): Block {
   if (tool.type !== 'function' || tool.function === undefined) {
-    // wire: types of Anthropic's own tools end with a date, such as `web_search_20250305` (Anthropic: Tool use)
-    if (!/_\d{8}$/.test(tool.type)) throw new GatewayError('unsupported_value', `This provider does not support tools of the type "${tool.type}".`, { param: 'tools' });
+    // wire: types of Anthropic's own tools end with a date, such as `web_search_20250305` (Anthropic: Tool use), but for the tools of `mcp_servers` (MCP connector)
+    if (!/^mcp_toolset$|_\d{8}$/.test(tool.type)) throw new GatewayError('unsupported_value', `This provider does not support tools of the type "${tool.type}".`, { param: 'tools' });
     return Object.fromEntries(Object.entries(tool).filter(([field]) => field !== 'cache_control'));
   }
   const { name, description, parameters, strict } = tool.function;

@@ -7,13 +7,15 @@ import { markOf, nativeOf } from './parts.ts';
 const tool: Check<Tool> = (param, value) => {
   const given = object(param, value);
   const type = optional(`${param}.type`, given['type'], text) ?? 'custom';
-  const name = text(`${param}.name`, given['name']);
   if (type !== 'custom') {
-    return { ...given, type, native: { fields: {}, isAll: true, needed: { param, message: `The tool "${name}" has the type "${type}", which this model's provider does not have.` } } };
+    // wire: some of these have no name: a set of tools, such as `mcp_toolset` or `computer_toolset_20260801` (anthropic-sdk-typescript 1.14, ToolUnion)
+    const name = optional(`${param}.name`, given['name'], text);
+    const called = name === null ? `"${param}"` : `The tool "${name}"`;
+    return { ...given, type, native: { fields: {}, isAll: true, needed: { param, message: `${called} has the type "${type}", which this model's provider does not have.` } } };
   }
-  const { type: _, name: __, description, input_schema: schema, strict, ...more } = given;
+  const { type: _, name, description, input_schema: schema, strict, ...more } = given;
   const described = {
-    name,
+    name: text(`${param}.name`, name),
     ...(typeof description === 'string' && { description }),
     parameters: object(`${param}.input_schema`, schema),
     ...(optional(`${param}.strict`, strict, boolean) === true && { strict: true }),

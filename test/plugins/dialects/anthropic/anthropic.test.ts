@@ -210,7 +210,8 @@ describe('tools', () => {
   });
 
   it("of the provider's own pass, others are refused", () => {
-    expect(bodyOf({ tools: [{ type: 'web_search_20250305', name: 'web_search' }] })['tools']).toEqual([{ type: 'web_search_20250305', name: 'web_search' }]);
+    const tools = [{ type: 'web_search_20250305', name: 'web_search' }, { type: 'mcp_toolset', mcp_server_name: 'm' }];
+    expect(bodyOf({ tools })['tools']).toEqual(tools);
     expect(() => bodyOf({ tools: [{ type: 'custom', custom: {} }] })).toThrow(expect.objectContaining({ status: 400, param: 'tools' }));
     expect(() => bodyOf({ tools: [{ type: 'function', function: { name: 'answer_in_json' } }] })).toThrow(expect.objectContaining({ status: 400, param: 'tools' }));
   });

@@ -15,7 +15,7 @@ describe('a provider of the same API', () => {
     const body = {
       max_tokens: 900, temperature: 0.3, top_k: 5, stop_sequences: ['END'], metadata: { user_id: 'u'.repeat(100), more: 1 }, service_tier: 'standard_only', container: 'c1', cache_control: mark,
       system: [{ type: 'text', text: 'Be terse.', cache_control: mark }],
-      tools: [{ ...weather, cache_control: mark, defer_loading: true, strict: true }, { type: 'web_search_20250305', name: 'web_search', max_uses: 3 }, { type: 'tool_of_tomorrow', name: 'x', a: [1] }],
+      tools: [{ ...weather, cache_control: mark, defer_loading: true, strict: true }, { type: 'web_search_20250305', name: 'web_search', max_uses: 3 }, { type: 'tool_of_tomorrow', name: 'x', a: [1] }, { type: 'mcp_toolset', mcp_server_name: 'm', cache_control: mark }, { type: 'computer_toolset_20260801', configs: {} }],
       tool_choice: { type: 'auto', disable_parallel_tool_use: true },
       output_config: { format: { type: 'json_schema', schema: { type: 'object', minProperties: 1 } }, task_budget: { total: 5 } },
       a_field_of_tomorrow: { deep: [1, 2] },
@@ -178,6 +178,7 @@ describe('a provider of another API', () => {
 
   it.each<[string, Fields]>([
     ['a tool that its provider runs', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
+    ['a set of tools, which has no name', { tools: [{ type: 'mcp_toolset', mcp_server_name: 'm' }] }],
     ['content of a type that it has not', say({ type: 'hologram', data: 'x' })],
     ['a file of another provider', say({ type: 'image', source: { type: 'file', file_id: 'f' } })],
     ['a document of such a file', say({ type: 'document', source: { type: 'file', file_id: 'f' } })],
