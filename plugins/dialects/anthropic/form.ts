@@ -28,8 +28,9 @@ export function bodyFieldsOf(request: ChatRequest, drop: (field: string, value: 
 
 /** The thinking, with the fields that only the Messages API has. */
 export function thinkingField(request: ChatRequest, { thinking }: ClaudeTerms): Fields | null {
-  if (thinking === null || !isSameForm(request)) return thinking;
-  const { type: _, ...own } = fieldsOf(nativeOf(request)['thinking']);
+  if (!isSameForm(request)) return thinking;
+  const { type, ...own } = fieldsOf(nativeOf(request)['thinking']);
+  if (thinking === null) return type === 'between_tools' ? { type, ...own } : null;
   // a caller who asks for adaptive thinking says himself whether he wants to see its text
   return { ...(thinking.type === 'adaptive' && request.reasoning.maxTokens === null ? { type: thinking.type } : thinking), ...own };
 }

@@ -14,7 +14,7 @@ export interface MessagesCountRequest {
   readonly system?: string | readonly MessageBlock[] | null;
   /** @asType integer */
   readonly max_tokens?: number | null;
-  /** `{ type: enabled, budget_tokens: 2000 }`, `{ type: adaptive }` or `{ type: disabled }` */
+  /** `{ type: enabled, budget_tokens: 2000 }`, `{ type: adaptive }`, `{ type: disabled }` or `{ type: between_tools }` */
   readonly thinking?: { readonly type: string; readonly [field: string]: unknown } | null;
   /** `effort`: how much the model thinks. */
   readonly output_config?: Readonly<Record<string, unknown>> | null;

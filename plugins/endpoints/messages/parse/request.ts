@@ -5,7 +5,7 @@ import { GatewayError } from '../../../../core/errors.ts';
 import { bodyFields, boolean, count, integer, listOf, modelName, number, object, optional, text } from '../../../../core/wire/checks.ts';
 import { type Fields, fieldsOf } from '../../../../core/wire/fields.ts';
 import { conversationOf } from './messages.ts';
-import { thinkingOf, type Thinking } from './thinking.ts';
+import { betweenTools, thinkingOf, type Thinking } from './thinking.ts';
 import { choiceOf, formatOf, toolsOf } from './tools.ts';
 
 /** The name of this wire format in the form in the middle. */
@@ -83,7 +83,7 @@ function nativeOf({ metadata, ...more }: Fields, { thinking, config }: Thinking,
     lost: [
       ...given.map(([name]) => name),
       ...Object.keys(facts).map((name) => `metadata.${name}`),
-      ...Object.keys(thinking).filter((name) => name !== 'type').map((name) => `thinking.${name}`),
+      ...(thinking['type'] === betweenTools ? ['thinking'] : Object.keys(thinking).filter((name) => name !== 'type').map((name) => `thinking.${name}`)),
       ...Object.keys(config).map((name) => `output_config.${name}`),
       ...(betas.length > 0 ? ['anthropic-beta'] : []),
     ],

@@ -16,6 +16,9 @@ export interface Thinking {
 /** wire: the effort where a request with adaptive thinking names none (Anthropic: Effort) */
 const usual: Effort = 'high';
 
+/** wire: the model thinks between its calls of tools alone (anthropic-sdk-typescript 1.14, ThinkingConfigBetweenTools), for which no other format has a word */
+export const betweenTools = 'between_tools';
+
 /** @param config `output_config` without its format */
 export function thinkingOf(value: unknown, config: Fields): Thinking {
   const { effort, ...others } = config;
@@ -28,6 +31,7 @@ export function thinkingOf(value: unknown, config: Fields): Thinking {
       // an effort without thinking sets how much the model says, which no other format has
       return { reasoning: unsetReasoning, thinking: {}, config };
     case 'disabled':
+    case betweenTools:
       return { reasoning: unsetReasoning, thinking: { type, ...more }, config };
     case 'adaptive':
       // the word that has no place among the efforts goes out as it is where the provider knows it
@@ -35,7 +39,7 @@ export function thinkingOf(value: unknown, config: Fields): Thinking {
     case 'enabled':
       return { reasoning: { effort: null, maxTokens: integer('thinking.budget_tokens', budget), field: 'thinking.budget_tokens' }, thinking: more, config };
     default:
-      throw wrongValue('thinking.type', 'must be "enabled", "adaptive" or "disabled"');
+      throw wrongValue('thinking.type', 'must be "enabled", "adaptive", "disabled" or "between_tools"');
   }
 }
 

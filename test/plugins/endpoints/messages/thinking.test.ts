@@ -7,6 +7,7 @@ const yes = answers(completion('Yes.'));
 const adaptive = (effort?: string): Fields => ({ thinking: { type: 'adaptive' }, ...(effort !== undefined && { output_config: { effort } }) });
 const enabled = (budget: number, more: Fields = {}): Fields => ({ thinking: { type: 'enabled', budget_tokens: budget, ...more } });
 const disabled = { thinking: { type: 'disabled' } };
+const between = { thinking: { type: 'between_tools' } };
 
 describe('thinking', () => {
   it.each<[string, string, Fields, Fields]>([
@@ -22,6 +23,7 @@ describe('thinking', () => {
     ['an effort and whether its text is shown', 'newest', { thinking: { type: 'adaptive', display: 'omitted' } }, { thinking: { type: 'adaptive', display: 'omitted' }, output_config: { effort: 'high' } }],
     ['an effort without thinking', 'newest', { output_config: { effort: 'low' } }, { output_config: { effort: 'low' } }],
     ['none', 'newest', disabled, { thinking: { type: 'disabled' } }],
+    ['thoughts between calls alone', 'newest', { ...between, output_config: { effort: 'low' } }, { ...between, output_config: { effort: 'low' } }],
     ['a budget where the model takes efforts', 'newest', { max_tokens: 9000, ...enabled(4000) }, { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'medium' } }],
   ])('with %s goes to a provider of the same API', async (_, model, body, wanted) => {
     const { ask } = await scene();
@@ -35,6 +37,12 @@ describe('thinking', () => {
   ])('with %s goes to a provider of another API', async (_, body, wanted) => {
     const { ask } = await scene(yes);
     expect((await ask({ model: 'thinker', ...body })).sent).toMatchObject(wanted);
+  });
+
+  it('between calls alone is left out, and named, at a provider of another API', async () => {
+    const { ask } = await scene(yes);
+    const { status, headers, sent } = await ask({ model: 'thinker', ...between });
+    expect([status, headers.get('x-adjusted'), sent['thinking']]).toEqual([200, 'thinking: dropped', undefined]);
   });
 
   it('that nobody asks for is none at a provider of the same API, where others begin with the effort of their mapping', async () => {
