@@ -201,7 +201,8 @@ function addNative(answer: AnswerState, name: NativeName, value: unknown): void 
 
 const placeOf = ({ text, calls }: AnswerState): BlockPlace => ({ text, calls });
 
-function openCall(answer: AnswerState, at: unknown, { id, name, input }: Fields): void {
+function openCall(answer: AnswerState, at: unknown, wire: Fields): void {
+  const { type: _, id, name, input, ...more } = wire;
   if (typeof name !== 'string' || name === '') throw invalidAnswer('a tool call without a name');
   if (name === answerTool) {
     answer.blocks.set(at, { kind: 'answer', index: -1, input, hasArguments: false });
@@ -212,6 +213,8 @@ function openCall(answer: AnswerState, at: unknown, { id, name, input }: Fields)
   const own = typeof id === 'string' && id !== '' && !answer.callIds.has(id) ? id : callIdFrom(`${answer.id}/${index}/${name}`, 'toolu');
   answer.callIds.add(own);
   answer.blocks.set(at, { kind: 'call', index, input, hasArguments: false });
+  // wire: who called (`caller`) and of which set the tool is (`toolset_name`); the caller needs both to answer, and sends them back (anthropic-sdk-typescript 1.14, ToolUseBlock)
+  if (Object.keys(more).length > 0) addNative(answer, 'call', { index, fields: more });
   answer.out.push({ type: 'tool-start', choice: 0, index, id: own, name });
 }
 

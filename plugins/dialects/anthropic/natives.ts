@@ -6,9 +6,10 @@ import { form } from './form.ts';
 
 /**
  * `block`: a whole content block. `citation`: of the text before it. `break`: the text before it and the text after it are two blocks.
+ * `call`: fields of the call that follows.
  * `message`, `usage`: fields of the message and of its usage. `count`: the answer to who asks only how many tokens a request has.
  */
-export type NativeName = 'block' | 'citation' | 'break' | 'message' | 'usage' | 'count';
+export type NativeName = 'block' | 'citation' | 'break' | 'call' | 'message' | 'usage' | 'count';
 
 const boundaries: ReadonlySet<NativeName> = new Set<NativeName>(['block', 'break']);
 

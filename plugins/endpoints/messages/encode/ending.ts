@@ -11,6 +11,20 @@ export type NativeChunk = Extract<Chunk, { readonly type: 'native' }>;
 
 export const isOurs = (chunk: Chunk): chunk is NativeChunk => chunk.type === 'native' && chunk.form === form;
 
+/** Fields of a call that only this format has. They come before the call. */
+export class CallFields {
+  #next: Fields = {};
+
+  take(value: unknown): void {
+    this.#next = fieldsOf(value);
+  }
+
+  /** @param index of the call that begins */
+  of(index: number): Fields {
+    return this.#next['index'] === index ? fieldsOf(this.#next['fields']) : {};
+  }
+}
+
 /** Stop reasons that tell more than the reason in the log. */
 const natives: Readonly<Record<string, FinishReason>> = {
   end_turn: 'completed',

@@ -5,7 +5,7 @@ import type { FoldedToolCall, Reply } from '../../../../core/pipeline/reply.ts';
 import { fieldsOf } from '../../../../core/wire/fields.ts';
 import { objectIn } from '../../../../core/wire/json.ts';
 import { toOpaque } from '../../../../core/wire/opaque.ts';
-import { Ending, idOf, isOurs } from './ending.ts';
+import { CallFields, Ending, idOf, isOurs } from './ending.ts';
 import { Thought } from './thought.ts';
 
 /** The JSON body of a plain reply. */
@@ -31,6 +31,7 @@ class Content {
   readonly #calls: readonly FoldedToolCall[];
   #thought: Thought | null = null;
   #text: Text | null = null;
+  readonly #callFields = new CallFields();
   /** State that came after a text. wire: the last block of a message cannot be thinking (Anthropic: error text), so it goes before the text where nothing follows. */
   #late: object[] = [];
 
@@ -51,7 +52,7 @@ class Content {
         this.#addDetail(piece.detail);
         break;
       case 'tool-start':
-        this.#push({ type: 'tool_use', id: piece.id, name: piece.name, input: inputOf(this.#calls[piece.index]?.arguments ?? '') });
+        this.#push({ type: 'tool_use', id: piece.id, name: piece.name, input: inputOf(this.#calls[piece.index]?.arguments ?? ''), ...this.#callFields.of(piece.index) });
         break;
       default:
         if (isOurs(piece)) this.#addNative(piece.name, piece.value);
@@ -96,6 +97,7 @@ class Content {
     if (name === 'block') this.#push(fieldsOf(value));
     else if (name === 'break') this.#close();
     else if (name === 'citation') (this.#openText().citations ??= []).push(value);
+    else if (name === 'call') this.#callFields.take(value);
   }
 
   #push(block: object): void {

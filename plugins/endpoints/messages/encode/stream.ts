@@ -8,7 +8,7 @@ import type { Encoder, ReplyHead } from '../../../../core/pipeline/door.ts';
 import { fieldsOf } from '../../../../core/wire/fields.ts';
 import { objectIn } from '../../../../core/wire/json.ts';
 import { toOpaque } from '../../../../core/wire/opaque.ts';
-import { Ending, errorBody, idOf, isOurs, usageOf } from './ending.ts';
+import { CallFields, Ending, errorBody, idOf, isOurs, usageOf } from './ending.ts';
 import { Thought } from './thought.ts';
 
 const event = (type: string, data: string): string => `event: ${type}\ndata: ${data}\n\n`;
@@ -32,6 +32,7 @@ class StreamEncoder implements Encoder {
   /** State after a text, for clients that want the text last. It is sent if another block follows. */
   #late: Readonly<Record<string, unknown>>[] = [];
   #isAfterText = false;
+  readonly #callFields = new CallFields();
   #out = '';
 
   constructor(head: ReplyHead) {
@@ -102,7 +103,7 @@ class StreamEncoder implements Encoder {
       case 'reasoning-detail':
         return this.#addDetail(chunk.detail);
       case 'tool-start':
-        return this.#start({ kind: 'call', call: chunk.index, input: '', last: '', isWhole: null }, `{"type":"tool_use","id":${JSON.stringify(chunk.id)},"name":${JSON.stringify(chunk.name)},"input":{}}`);
+        return this.#start({ kind: 'call', call: chunk.index, input: '', last: '', isWhole: null }, JSON.stringify({ type: 'tool_use', id: chunk.id, name: chunk.name, input: {}, ...this.#callFields.of(chunk.index) }));
       default:
         if (isOurs(chunk)) this.#addNative(chunk.name, chunk.value);
     }
@@ -160,7 +161,7 @@ class StreamEncoder implements Encoder {
     else if (name === 'citation') {
       this.#opened('text');
       this.#other({ type: 'citations_delta', citation: value });
-    }
+    } else if (name === 'call') this.#callFields.take(value);
   }
 
   /** A block that is whole. wire: the input of a call comes as a delta, also where the provider runs the tool (Anthropic: Streaming messages) */

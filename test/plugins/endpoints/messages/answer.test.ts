@@ -35,8 +35,9 @@ const everything: Fields[] = [
   { type: 'redacted_thinking', data: 'SEALED' },
   { type: 'text', text: 'It is mild', citations: [{ type: 'web_search_result_location', cited_text: 'mild' }] },
   { type: 'text', text: ' and dry.' },
-  { type: 'tool_use', id: 't1', name: 'weather', input: { city: 'Rome' } },
-  { type: 'tool_use', id: 't2', name: 'none', input: {} },
+  { type: 'tool_use', id: 't1', name: 'weather', input: { city: 'Rome' }, caller: { type: 'code_execution_20250825', tool_id: 's1' } },
+  { type: 'tool_use', id: 't2', name: 'none', input: {}, toolset_name: 'browser' },
+  { type: 'tool_use', id: 't3', name: 'none', input: {} },
 ];
 
 /** The blocks with their state taken out of our strings. */
@@ -52,6 +53,12 @@ describe('an answer of a provider of the same API', () => {
     expect({ ...body, content: plain(body['content']) }).toEqual({
       id: `msg_${headers.get('x-request-id')}`, type: 'message', role: 'assistant', model: 'vendor/claude', content: everything.filter(({ type }) => type !== 'tool_use'), stop_reason: 'stop_sequence', stop_sequence: 'END', usage, context_management: { applied_edits: [] }, ...ending,
     });
+  });
+
+  it('is given with all fields of its calls, plain', async () => {
+    const { ask } = await scene(answers(message(everything, { stop_reason: 'tool_use' })));
+    const { body } = await ask({ model: 'claude' });
+    expect(plain(body['content'])).toEqual(everything);
   });
 
   it('is given as it is, streamed', async () => {
