@@ -1,12 +1,15 @@
 /** Answers some questions itself, without asking a provider. In the YAML: `- { use: ./examples/canned-answers.ts, with: { answers: { "ping": "pong" } } }`. */
 import { definePlugin, EARLY, sourceOf } from 'model-gateway';
-import type { Message } from 'model-gateway';
+import type { Message, Usage } from 'model-gateway';
 
 interface Options {
   answers: Record<string, string>;
 }
 
 const textOf = ({ content }: Message): string => (typeof content === 'string' ? content : (content ?? []).map(({ text }) => text ?? '').join(' ')).trim().toLowerCase();
+
+/** What was used. Without it the tokens would be estimated, and the caller's budget charged with the price of the model. */
+const noTokens: Usage = { input: 0, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null };
 
 export default definePlugin<Options>({
   name: 'stream/canned-answers',
@@ -28,7 +31,7 @@ export default definePlugin<Options>({
       const answer = known.get(textOf(context.request.messages.at(-1) ?? { role: 'user' }));
       if (answer === undefined) return undefined;
       answered.add(context);
-      return sourceOf([{ type: 'text-delta', choice: 0, text: answer }, { type: 'finish', choice: 0, reason: 'completed', native: null }]);
+      return sourceOf([{ type: 'text-delta', choice: 0, text: answer }, { type: 'usage', usage: noTokens }, { type: 'finish', choice: 0, reason: 'completed', native: null }]);
     });
     hooks.settle.tap((record, context) => (answered.has(context) ? { ...record, fields: { ...record.fields, canned: true } } : record));
   },

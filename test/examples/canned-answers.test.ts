@@ -26,4 +26,10 @@ describe('canned-answers', () => {
     await gateway.chat({});
     expect(gateway.records.map(({ fields }) => fields)).toEqual([{ canned: true }, {}]);
   });
+
+  test('charges nothing for its answers', async () => {
+    const { gateway } = await withExample('canned-answers', { options });
+    await gateway.chat(ping);
+    expect(gateway.records).toMatchObject([{ cost: '0', usageEstimated: false }]);
+  });
 });
