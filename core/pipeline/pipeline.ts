@@ -68,6 +68,7 @@ async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalo
   exchange.principal ??= await authenticate(exchange, hooks);
   // safety: after each wait the request may be over and on record, and what a tap takes for it then is let go by nobody
   exchange.cancellation.throwIfCancelled();
+  refuseOtherWords(exchange);
   exchange.metadata = Object.freeze(withLowerNames(hooks.metadata.call(exchange.principal.metadata, exchange.as())));
   const given = await body();
   exchange.cancellation.throwIfCancelled();
@@ -86,6 +87,18 @@ async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalo
   exchange.candidates = await hooks.route.promise(exchange.candidates, exchange.as());
   exchange.cancellation.throwIfCancelled();
   if (exchange.candidates.every(({ dropped }) => dropped !== null)) throw nobodyLeft(exchange);
+}
+
+/** The words of these headers. safety: with any other word a request would be answered and charged, or its texts kept, although the caller asked that it is not. */
+const words = [['x-dry-run', 'true', 'false'], ['x-log-bodies', 'off', 'on']] as const;
+
+/** Throws `invalid_value` for a word that the header does not have. */
+function refuseOtherWords({ headers }: Exchange): void {
+  for (const [name, word, opposite] of words) {
+    const said = headers[name]?.trim().toLowerCase();
+    if (said === undefined || said === word || said === opposite) continue;
+    throw new GatewayError('invalid_value', `The header "${name}" must be ${word} or ${opposite}, not ${JSON.stringify(said.slice(0, 50))}.`, { param: name });
+  }
 }
 
 /** Names of metadata are lower case, as those of headers are: a limit, a rule and a filter find them whoever gave them. */

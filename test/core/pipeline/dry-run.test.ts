@@ -42,6 +42,13 @@ describe('a dry run', () => {
     }
   });
 
+  it.each([['x-dry-run', '1'], ['x-dry-run', 'yes'], ['x-log-bodies', 'false']])('%s: %s is refused, because the caller would not get what he asks for', async (name, word) => {
+    const gateway = await twoTargets();
+    const response = await gateway.chat({}, { [name]: word });
+    expect([response.status, await errorOf(response)]).toEqual([400, expect.objectContaining({ code: 'invalid_value', param: name })]);
+    expect([gateway.asked(), gateway.records[0]?.request]).toEqual([0, null]);
+  });
+
   it('is one in capitals too, as Python writes its True', async () => {
     const gateway = await twoTargets();
     expect([(await explained(gateway, {}, { 'x-dry-run': 'True' })).object, gateway.asked()]).toEqual(['route.explanation', 0]);
