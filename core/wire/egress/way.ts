@@ -12,8 +12,8 @@ import * as undici from './undici.ts';
 const { getProxyForUrl } = createRequire(import.meta.url)('proxy-from-env') as { getProxyForUrl(url: string): string };
 
 export interface Way {
-  /** Null: straight. */
-  readonly proxy: URL | null;
+  /** The address of the proxy, as somebody has written it; null: straight. */
+  readonly proxy: string | null;
   /** Certificates in PEM that are trusted instead of those that Node trusts; null: those. */
   readonly ca: string | null;
 }
@@ -24,7 +24,7 @@ export interface Way {
  */
 export function wayTo(url: string, { proxy, ca }: Pick<Provider, 'proxy' | 'ca'>): Way {
   const text = proxy?.reveal() ?? (isLoopback(new URL(url).hostname) ? '' : getProxyForUrl(url));
-  return { proxy: text === 'none' || text === '' ? null : new URL(text), ca };
+  return { proxy: text === 'none' || text === '' ? null : text, ca };
 }
 
 /** Ends a connection that is being opened. */
@@ -37,8 +37,29 @@ export type Connect = (target: buildConnector.Options, callback: buildConnector.
 /** Opens connections for HTTP/1.1, without a time limit of its own. */
 export function connectorOf({ proxy, ca }: Way): Connect {
   const connect = undici.buildConnector({ timeout: 0, allowH2: false, lookup: lookUp, ...(ca !== null && { ca }) }) as unknown as Connect;
-  return proxy === null ? connect : tunnel(proxy, connect);
+  if (proxy === null) return connect;
+  const address = proxyAt(proxy);
+  return address === null ? unusable : tunnel(address, connect);
 }
+
+/** Null where no proxy can be asked at this address. */
+function proxyAt(text: string): URL | null {
+  const address = URL.parse(text);
+  if (address === null || !/^https?:$/.test(address.protocol)) return null;
+  try {
+    basicLogin(address);
+    return address;
+  } catch {
+    // the percent encoding of the name or the password is broken
+    return null;
+  }
+}
+
+/** Opens nothing. The message leaves out the address, which may hold a password. */
+const unusable: Connect = (_, callback) => {
+  queueMicrotask(() => callback(new ProxyFault('the address of the proxy is not that of an HTTP proxy: write http://host:port, or `proxy: none` in the entry of the provider; SOCKS is not spoken'), null));
+  return { destroy() {} };
+};
 
 /** A fault of the proxy. Its message is for the operator. */
 class ProxyFault extends Error {

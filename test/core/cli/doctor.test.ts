@@ -66,6 +66,11 @@ describe.concurrent('gateway doctor', () => {
     expect(code).toBe(1);
   });
 
+  it('says how the address of a proxy is written, and not which one it was, because that may hold a password', async ({ expect }) => {
+    const { lines } = await examined({ providers: { up: { dialect, base_url: 'http://provider.example/v1', proxy: 'http://ann:s%zz@127.0.0.1:1' } } });
+    expect(lines.filter((line) => /up|s%zz/.test(line))).toEqual(['✗ up provider.example: The provider cannot be reached: the proxy on the way to it failed. (the address of the proxy is not that of an HTTP proxy: write http://host:port, or `proxy: none` in the entry of the provider; SOCKS is not spoken) → check base_url, the proxy and the firewall on the way']);
+  });
+
   it('says which providers answer, and which keys they accept', async ({ expect }) => {
     const [good, open, odd, lost] = [await vendor(), await vendor({ isPublic: true }), await vendor({ status: 418 }), await vendor({ status: 404 })];
     const { code, lines, stderr } = await examined({
