@@ -23,8 +23,16 @@ export interface Way {
  * The environment sends nothing on this machine through a proxy, which would look for it on its own machine.
  */
 export function wayTo(url: string, { proxy, ca }: Pick<Provider, 'proxy' | 'ca'>): Way {
-  const text = proxy?.reveal() ?? (isLoopback(new URL(url).hostname) ? '' : getProxyForUrl(url));
+  const text = proxy?.reveal() ?? (isLoopback(new URL(url).hostname) ? '' : proxyOfEnvironment(url));
   return { proxy: text === 'none' || text === '' ? null : text, ca };
+}
+
+/** An address without a scheme is one of plain HTTP, as everywhere else. `getProxyForUrl` gives it that of `url`, and the proxy would be spoken to in TLS. */
+function proxyOfEnvironment(url: string): string {
+  const text = getProxyForUrl(url);
+  const names = [`${new URL(url).protocol.slice(0, -1)}_proxy`, 'all_proxy'];
+  const isWhole = names.some((name) => [process.env[name], process.env[name.toUpperCase()]].includes(text));
+  return isWhole ? text : text.replace(/^https:/, 'http:');
 }
 
 /** Ends a connection that is being opened. */

@@ -72,6 +72,15 @@ describe('a provider', () => {
     expect(proxy.asked).toHaveLength(1);
   });
 
+  it('is asked through a proxy of the environment that is written without a scheme', async () => {
+    const { port, ca } = await encrypted();
+    const proxy = await proxyTo(port);
+    process.env['HTTPS_PROXY'] = proxy.url.replace('http://', '');
+    const { chat } = await gatewayTo('https://provider.example/v1', { ca });
+    expect(await contentOf(await chat({}))).toBe('through');
+    expect(proxy.asked.map(({ target }) => target)).toEqual(['provider.example:443']);
+  });
+
   it('on this machine, or with `proxy: none`, is asked straight', async () => {
     const { port, ca } = await encrypted();
     const proxy = await proxyTo(port);
