@@ -30,6 +30,7 @@ const natives: Readonly<Record<string, FinishReason>> = {
   end_turn: 'completed',
   stop_sequence: 'completed',
   pause_turn: 'completed',
+  compaction: 'completed',
   tool_use: 'tool_calls',
   max_tokens: 'length_limit',
   model_context_window_exceeded: 'length_limit',

@@ -72,7 +72,7 @@ describe('an answer of a provider of the same API', () => {
     ]);
   });
 
-  it.each(['pause_turn', 'model_context_window_exceeded', 'refusal', 'max_tokens', 'stop_sequence'])('keeps its stop reason %s', async (reason) => {
+  it.each(['pause_turn', 'compaction', 'model_context_window_exceeded', 'refusal', 'max_tokens', 'stop_sequence'])('keeps its stop reason %s', async (reason) => {
     const { ask } = await scene(answers(message([{ type: 'text', text: 'a' }], { stop_reason: reason })));
     expect((await ask({ model: 'claude' })).body['stop_reason']).toBe(reason);
   });
