@@ -63,8 +63,10 @@ export async function listen({ limits: first, service, given, ...place }: Listen
     ...bounds(limits),
     // safety: Node looks for slow clients only every 30 s by default
     connectionsCheckingInterval: 1000,
-    // load balancers keep their side open for a minute or less; were ours closed first, they would write into a closed connection
+    // clients are told of 75 s, because networks on the way may forget a connection that is idle for minutes. Load balancers go by a time of
+    // their own, up to ten minutes: were ours closed first, they would write requests into a closed connection
     keepAliveTimeout: 75_000,
+    keepAliveTimeoutBuffer: 545_000,
     // Node's own refusal has no body; `refuseUnnamed` answers in the shape of every error
     requireHostHeader: false,
   };
@@ -283,7 +285,7 @@ const quietMs = 10_000;
 const closeOnceQuiet = (socket: Socket): void => void (lastReplyOn(socket)?.writableFinished === true && socket.setTimeout(quietMs));
 
 async function handOver({ server, sockets }: Open, services: readonly Service[], drainMs: number): Promise<void> {
-  server.keepAliveTimeout = quietMs;
+  Object.assign(server, { keepAliveTimeout: quietMs, keepAliveTimeoutBuffer: 0 });
   closeToNew(server);
   const tails = setInterval(() => {
     for (const service of services) service.endTails();

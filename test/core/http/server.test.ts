@@ -1,4 +1,6 @@
 /** Endpoints that plugins add: answers, streams, faults, and what HTTP asks of them all. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
 import type { UnderlyingSource } from 'node:stream/web';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
@@ -170,4 +172,16 @@ describe('an endpoint that streams', () => {
     await expect(get('/probe')).rejects.toThrow('closed');
     expect(gateway.running.size).toBe(0);
   });
+});
+
+it('a connection without requests is kept for longer than a load balancer keeps its side, and its client is told of less', async () => {
+  const sockets: Socket[] = [];
+  const see = (message: unknown): void => void sockets.push((message as { readonly socket: Socket }).socket);
+  subscribe('net.server.socket', see);
+  const { get } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'));
+  const response = await get('/health/live');
+  await response.text();
+  unsubscribe('net.server.socket', see);
+  expect(response.headers.get('keep-alive')).toBe('timeout=75');
+  await expect.poll(() => sockets.map(({ timeout }) => timeout)).toEqual([620_000]);
 });
