@@ -299,10 +299,10 @@ describe.concurrent('workers', () => {
     const workers = childrenOf(parent);
     expect(workers).toHaveLength(2);
     const idle = new Agent({ keepAlive: true });
-    const stream = chat(gateway.url, '[[words:40]] [[pace:50]]', { stream: true });
+    const streams = await begun(gateway.url, '[[words:40]] [[pace:50]]');
     expect((await chat(gateway.url, 'hello', { agent: idle })).status).toBe(200);
     process.kill(parent, 'SIGKILL');
-    expect((await stream).text).toContain('[DONE]');
+    expect((await Promise.all(streams.map((stream) => stream.text()))).map((text) => text.endsWith('data: [DONE]\n\n'))).toEqual([true, true, true, true]);
     await expect.poll(() => workers.filter(isAlive)).toEqual([]);
     expect(readdirSync(join(dirname(gateway.file), 'data/journal')), 'all is in the store').toEqual([]);
     idle.destroy();
