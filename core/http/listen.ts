@@ -54,6 +54,12 @@ interface ListenOptions extends Place {
 /** The limits under Node's names. Node reads the times at each check and the size at each connection, and refuses a header time above the request's. */
 const bounds = ({ headerTimeMs, requestTimeMs, headers }: ServerLimits): object => ({ headersTimeout: Math.min(headerTimeMs, requestTimeMs), requestTimeout: requestTimeMs, maxHeaderSize: headers });
 
+/**
+ * Milliseconds for which a connection without requests is kept: clients are told of the first, because networks on the way may forget one that is idle for minutes.
+ * Load balancers go by a time of their own, up to ten minutes. Were ours closed first, they would write requests into a closed connection.
+ */
+const idleTimes = { keepAliveTimeout: 75_000, keepAliveTimeoutBuffer: 545_000 };
+
 /** Opens the port. Throws as `bindPort` does. */
 export async function listen({ limits: first, service, given, ...place }: ListenOptions): Promise<Listening> {
   let limits = first;
@@ -63,10 +69,7 @@ export async function listen({ limits: first, service, given, ...place }: Listen
     ...bounds(limits),
     // safety: Node looks for slow clients only every 30 s by default
     connectionsCheckingInterval: 1000,
-    // clients are told of 75 s, because networks on the way may forget a connection that is idle for minutes. Load balancers go by a time of
-    // their own, up to ten minutes: were ours closed first, they would write requests into a closed connection
-    keepAliveTimeout: 75_000,
-    keepAliveTimeoutBuffer: 545_000,
+    ...idleTimes,
     // Node's own refusal has no body; `refuseUnnamed` answers in the shape of every error
     requireHostHeader: false,
   };
