@@ -4,6 +4,9 @@ const ZERO = 0x30;
 const ONE = 0x31;
 const TWO = 0x32;
 
+/** A connection that was closed while it was idle is known for that within a round trip. After so long the provider had the request, may have worked on it, and may charge it. */
+const raceMs = 5000;
+
 /**
  * Reads the bytes of the answers on one connection, and tells how far the present answer has come.
  * wire: a provider, or a proxy before it, may send interim (1xx) answers first, without being asked (RFC 9110 §15.2). undici skips
@@ -13,6 +16,8 @@ const TWO = 0x32;
 export class AnswerHead {
   /** An earlier request on this connection had an answer. */
   #hasServed = false;
+  /** When the present request was sent, by `performance.now()`. */
+  #askedAt = 0;
   /** The first byte of the present answer has come. */
   #hasBegun = false;
   /** The head of the final (not interim) answer has begun; the bytes from here on are not read. */
@@ -32,15 +37,16 @@ export class AnswerHead {
   /** To be called when a request is sent. */
   expect(): void {
     this.#hasServed ||= this.#isFinal;
+    this.#askedAt = performance.now();
     this.#hasBegun = false;
     this.#isFinal = false;
     this.#isStatusLine = true;
     this.#column = 0;
   }
 
-  /** Whether the connection has served an answer before, and no byte of the present answer has come. */
+  /** Whether the connection has served an answer before, and no byte of the answer to a request of this moment has come. */
   get isStale(): boolean {
-    return this.#hasServed && !this.#hasBegun;
+    return this.#hasServed && !this.#hasBegun && performance.now() - this.#askedAt < raceMs;
   }
 
   /** Reads the next bytes of the connection. It changes the code of a `100 Continue` in place. */

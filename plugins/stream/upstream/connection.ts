@@ -70,7 +70,7 @@ function createConnector(head: AnswerHead, connect: Connect, ms: () => number): 
   };
 }
 
-/** Whether an error means that a connection which had served an answer before was closed before the first byte of this answer. */
+/** Whether an error means that a connection which had served an answer before was closed just as it was used again, before the first byte of this answer. */
 export function isStaleConnection(thrown: unknown): boolean {
   const { code = '', isStale = false } = thrown as Fault;
   return resets.has(code) && isStale;

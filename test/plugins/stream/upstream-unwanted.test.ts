@@ -1,4 +1,4 @@
-/** stream/upstream: a request that nobody waits for any more, and the rest of an answer that nobody needs. */
+/** stream/upstream: a request that nobody waits for any more, or that is not to be sent again, and the rest of an answer that nobody needs. */
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -133,4 +133,11 @@ it('an error that stops in its middle is judged by what came of it, and its conn
   const reply = await chat({});
   expect([reply.headers.get('retry-after'), (await errorOf(reply)).code]).toEqual(['7', 'upstream_rate_limited']);
   await up.asked[0]?.closed;
+});
+
+it('a request whose connection is closed long after it was sent is not sent again: the provider may have worked on it, and charge it', async () => {
+  const { up, chat, ports } = await oneConnection(hello, async (response) => { await pause(5500); response.socket?.destroy(); });
+  expect(await contentOf(await chat(ask))).toBe('hello');
+  expect((await errorOf(await chat(ask))).code).toBe('upstream_unreachable');
+  expect([up.asked.length, ports[0]]).toEqual([2, ports[1]]);
 });
