@@ -110,17 +110,29 @@ function recovered(): void {
   if (fault !== null && failures > 0) tell({ type: 'log', level: 'info', message: 'the log store answers again', facts: {} });
   fault = null;
   failures = 0;
+  toldReasons.clear();
 }
 
 let failures = 0;
+/** A server that starts again may refuse for another reason than the one for which it was away. */
+const toldReasons = new Set<string>();
 
 function failed(error: unknown): number {
   fault = faultOf(error);
   takesRecords = false;
   if (!existsSync(folder)) tell({ type: 'gone' });
-  if (failures === 0) tell({ type: 'log', level: 'warn', message: 'the log store does not take records; they wait in the journal', facts: { fault, reason: reasonOf(error) } });
+  sayOnce(error);
   const longest = Math.min(backoffMs.most, backoffMs.first * 2 ** Math.min(failures++, 10));
   return longest * (0.5 + Math.random() / 2);
+}
+
+function sayOnce(error: unknown): void {
+  const reason = reasonOf(error);
+  // the words of one code may hold the name of a file, another one each time
+  const { code = reason } = error as { code?: string };
+  if (toldReasons.has(code)) return;
+  toldReasons.add(code);
+  tell({ type: 'log', level: 'warn', message: 'the log store does not take records; they wait in the journal', facts: { fault, reason } });
 }
 
 let turn: Promise<void> = Promise.resolve();

@@ -198,3 +198,27 @@ test('a thread that ends does not say that a store answers again which was not a
   await proxy.close();
   await server.stop();
 });
+
+describe('a PostgreSQL that is not as it was', () => {
+  test('each reason for which it takes no records is said, once', async () => {
+    const server = await startPostgres();
+    const url = server.database();
+    const name = new URL(url).pathname.slice(1);
+    await openOn('postgres', url);
+    await write(1);
+    await client.flush();
+    const before = lines.length;
+    const reasons = (): readonly string[] => lines.slice(before).flatMap((line) => (line.includes('does not take records') ? [(JSON.parse(line) as { reason: string }).reason] : []));
+    server.psql(server.url, `alter database ${name} allow_connections false`);
+    server.psql(server.url, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
+    await write(2);
+    await expect.poll(reasons, { timeout: 20_000 }).toContainEqual(expect.stringContaining('not currently accepting connections'));
+    await server.kill();
+    await expect.poll(reasons, { timeout: 20_000 }).toContainEqual(expect.stringContaining('ECONNREFUSED'));
+    await server.start();
+    await client.flush().catch(() => {});
+    expect(new Set(reasons()).size).toBe(reasons().length);
+    await client.close(500);
+    await server.stop();
+  });
+});
