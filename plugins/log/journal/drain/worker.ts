@@ -15,7 +15,7 @@ import { lookAtEmptyEveryMs, lookEveryMs, Pace } from './pace.ts';
 import { readCalls } from './rpc.ts';
 import type { CallResult, Ask, Call, OwnCalls, Told, WorkerSettings, WorkerState } from './rpc.ts';
 import { createStore } from '../store/open.ts';
-import { faultOf, reasonOf } from '../store/store.ts';
+import { faultOf, lacksTables, reasonOf } from '../store/store.ts';
 import { MigrationError } from '../store/migrations.ts';
 import type { Store, StoreFault } from '../store/store.ts';
 
@@ -120,6 +120,7 @@ const toldReasons = new Set<string>();
 function failed(error: unknown): number {
   fault = faultOf(error);
   takesRecords = false;
+  if (lacksTables(error)) isOpen = false;
   if (!existsSync(folder)) tell({ type: 'gone' });
   sayOnce(error);
   const longest = Math.min(backoffMs.most, backoffMs.first * 2 ** Math.min(failures++, 10));

@@ -69,6 +69,12 @@ export function faultOf(error: unknown): StoreFault {
   return isBroken(error) ? 'damaged' : 'refused';
 }
 
+/** SQLSTATE of a table, a column or a schema that is not there. */
+const lacking = new Set(['42P01', '42703', '3F000']);
+
+/** An empty or an older database has taken the place of the one that was opened. `open` brings it into the form that this program needs. */
+export const lacksTables = (error: unknown): boolean => lacking.has(String((error as { code?: unknown }).code));
+
 /** OpenSSL's words for a certificate that leads to no authority that this machine trusts. */
 const untrusted = new Set(['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE']);
 

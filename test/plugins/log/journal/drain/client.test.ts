@@ -200,6 +200,22 @@ test('a thread that ends does not say that a store answers again which was not a
 });
 
 describe('a PostgreSQL that is not as it was', () => {
+  test('gets its tables again where an empty database has taken the place of the one in use', async () => {
+    const server = await startPostgres();
+    const url = server.database();
+    const name = new URL(url).pathname.slice(1);
+    await openOn('postgres', url);
+    await write(1);
+    await client.flush();
+    server.psql(server.url, `drop database ${name} with (force)`);
+    server.psql(server.url, `create database ${name}`);
+    await Promise.all([write(2), write(3)]);
+    await expect.poll(() => reader.get(idAt(begin, 3)).catch(() => null), { timeout: 20_000 }).toMatchObject({ id: idAt(begin, 3) });
+    expect((await reader.list(everything, { limit: 10, cursor: null })).data.map(({ id }) => id)).toEqual([idAt(begin, 3), idAt(begin, 2)]);
+    await client.close(5000);
+    await server.stop();
+  });
+
   test('each reason for which it takes no records is said, once', async () => {
     const server = await startPostgres();
     const url = server.database();
