@@ -110,8 +110,9 @@ export default definePlugin<Options>({
       if (writer !== null) await writers.close(writer, logger);
       const isDrained = await client.close(drainAtCloseMs);
       if (instance === null) return;
-      if (isDrained) removeInstance(instance);
-      else instance.claim.release();
+      if (isDrained) return removeInstance(instance);
+      instance.claim.release();
+      logger.warn('the store did not take the rest of the journal; it stays in its folder, and any gateway with this data_dir stores it', { folder: instance.folder });
     };
   },
 });

@@ -1,6 +1,6 @@
 /** A config that is reloaded while the journal cannot be written: what waits in memory goes on to the gateway of the next config. */
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { States } from '../../../../core/host/state.ts';
 import { oneUpstream, quietPlugins, testGateway } from '../../../_kit/gateway.ts';
@@ -24,7 +24,7 @@ afterEach(async () => {
   place.remove();
 });
 
-const begin = (plugins: readonly unknown[] = ['log/journal']): Promise<TestGateway> => testGateway({ states, config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, ...plugins] }) });
+const begin = (plugins: readonly unknown[] = ['log/journal'], dataDir = place.path): Promise<TestGateway> => testGateway({ states, config: oneUpstream(upstream.url, { server: { data_dir: dataDir }, plugins: [...quietPlugins, ...plugins] }) });
 
 /** Asks while the journal of the gateway cannot be written. Returns the ids of the requests. */
 async function askInVain(gateway: TestGateway): Promise<readonly string[]> {
@@ -87,4 +87,17 @@ test('a request whose begin is in the journal and whose end waits in memory is n
   await expect.poll(async () => ((await (await next.get(`/api/logs/${id}`)).json()) as { outcome?: string }).outcome, { timeout: 10_000 }).toBe('answered');
   await next.close();
   small.unmount();
+});
+
+test('what waits for a store that is away is said to stay where it is, and is stored from a data_dir to which it is moved', async () => {
+  const former = await begin([{ use: 'log/journal', with: { store: 'postgres', url: 'postgres://nobody@127.0.0.1:1/none' } }], join(place.path, 'former'));
+  const id = (await former.chat({})).headers.get('x-request-id') ?? '';
+  await former.close();
+  const [said] = former.lines.flatMap((line) => (line.includes('did not take the rest of the journal') ? [JSON.parse(line) as { folder: string }] : []));
+  const left = said?.folder ?? '';
+  mkdirSync(join(place.path, 'journal'));
+  renameSync(left, join(place.path, 'journal', basename(left)));
+  const next = await begin();
+  await expect.poll(async () => (await next.get(`/api/logs/${id}`)).status).toBe(200);
+  await next.close();
 });
