@@ -29,6 +29,10 @@ const backoffMs = { first: 100, most: 5000 };
 const rollingMs = 5;
 const rollAgainMs = 60_000;
 
+// the store warns of a database that is damaged or gone; Node would print it as plain text beside a log of JSON
+process.removeAllListeners('warning');
+process.on('warning', ({ message }) => tell({ type: 'log', level: 'warn', message, facts: {} }));
+
 const store: Store = await createStore(settings);
 const { root, folder, retentionDays, drainedBefore = 0 } = settings;
 const drain = new Drain({

@@ -1,5 +1,5 @@
 /** Somebody makes room on a disk and deletes what a running gateway needs. */
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { oneUpstream, quietPlugins, testGateway } from '../../../_kit/gateway.ts';
@@ -20,12 +20,27 @@ test.each([['the journal', 'journal', true], ['the journal of a gateway that nob
   const asked = [await ask(), await ask()];
   await expect.poll(status, { timeout: 20_000 }).toMatchObject({ health: { status: 'ok' }, log: { connected: true, waitingRecords: 0 } });
   asked.push(await ask());
-  expect(gateway.lines.filter((line) => line.includes('was deleted'))).toHaveLength(1);
+  expect(gateway.lines.filter((line) => line.includes('the folder of the journal was deleted'))).toHaveLength(1);
   await gateway.close();
   expect(readdirSync(join(place.path, 'journal'))).toEqual([]);
   const next = await begin();
   expect(await Promise.all(asked.map((id) => isStored(id, next)))).toEqual([true, true, true]);
   await next.close();
+  await upstream.close();
+  place.remove();
+});
+
+test('a log database that is damaged or deleted is told of in the process log', async () => {
+  const place = folder();
+  const upstream = await startUpstream(answers(completion('hello')));
+  writeFileSync(join(place.path, 'logs.db'), 'no database '.repeat(1000));
+  const gateway = await testGateway({ config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, 'log/journal'] }) });
+  const said = (words: string): unknown => gateway.lines.filter((line) => line.includes(words)).map((line) => (JSON.parse(line) as { level: string }).level);
+  await expect.poll(() => said('The log database was damaged; it is kept as')).toEqual(['warn']);
+  rmSync(join(place.path, 'logs.db'));
+  await gateway.chat({});
+  await expect.poll(() => said('was in use and was deleted')).toEqual(['warn']);
+  await gateway.close();
   await upstream.close();
   place.remove();
 });
