@@ -184,6 +184,12 @@ describe('the chart', () => {
     expect(Object.keys(values).filter((name) => ![...used].some((path) => path.split('.')[0] === name))).toEqual([]);
   });
 
+  it('takes what an operator writes as text: no secret becomes a rounded number, and a storage class may be "-"', () => {
+    const [, loop = ''] = read('deploy/chart/templates/secret.yaml').split('range $name, $value');
+    expect(loop).toMatch(/kindIs "float64" \$value.*fail/);
+    expect(statefulSet).toContain('storageClassName: {{ . | quote }}');
+  });
+
   it('gives pods the labels that an identity of Azure asks for, beside those by which they are found', () => {
     expect(values).toMatchObject({ podLabels: {}, podAnnotations: {}, serviceAccount: { annotations: {} } });
     expect(statefulSet.split('  template:')[1]).toMatch(/ {6}labels:\n {8}\{\{- include "gateway\.selector" \. \| nindent 8 \}\}\n {8}\{\{- with \.Values\.podLabels \}\}\n {8}\{\{- toYaml \. \| nindent 8 \}\}\n/);
