@@ -33,7 +33,8 @@ export const statementMs = 5000;
 export const connectionOf = (url: string): ClientConfig => ({
   connectionString: verified(url),
   application_name: 'model-gateway',
-  connectionTimeoutMillis: 1000,
+  // with TLS and a password a connection takes seven round trips to begin, so a second is too short where one takes 150 ms
+  connectionTimeoutMillis: statementMs,
   query_timeout: statementMs + 500,
   statement_timeout: statementMs,
   lock_timeout: 2000,

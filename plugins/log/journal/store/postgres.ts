@@ -2,7 +2,7 @@
 import { Client, Pool, types } from 'pg';
 import type { ClientConfig, PoolClient, PoolConfig } from 'pg';
 import { migrate } from './migrations.ts';
-import { connectionOf, refusesLimits, statementMs, unlimited } from './postgres-address.ts';
+import { connectionOf, refusesLimits, unlimited } from './postgres-address.ts';
 import { postgresMigrations } from './postgres-migrations.ts';
 import { createWeek, dropOld, listPartitions, weekOf } from './partitions.ts';
 import type { FieldKind } from '../../../../core/log/fields.ts';
@@ -79,7 +79,7 @@ function createPool(url: string | null, more: PoolConfig): Pool {
 export function createPostgresStore({ url, retentionDays }: StoreSettings): Store {
   const writing = createPool(url, { max: 4 });
   // reads have connections of their own: a page sends several queries at once, and records must not wait for a page
-  const reading = createPool(url, { max: 6, connectionTimeoutMillis: statementMs });
+  const reading = createPool(url, { max: 6 });
   const weeks = new Set<number>();
   const engine: Engine = {
     grammar,

@@ -192,9 +192,31 @@ test('a thread that ends does not say that a store answers again which was not a
   await expect.poll(said).toContain('does not take records');
   // the second waits for its turn behind the first, and both for the end of the thread
   const asked = [client.flush(), client.flush()].map((one) => one.catch(() => {}));
-  await client.close(15_000);
+  const closed = client.close(15_000);
+  // the first need not wait until its time is over
+  proxy.isShut = true;
+  proxy.cut();
+  await closed;
   await Promise.all(asked);
   expect(said()).not.toContain('answers again');
+  await proxy.close();
+  await server.stop();
+});
+
+test('a PostgreSQL on another continent gets the records, where each connection takes more than a second to begin', async () => {
+  const server = await startPostgres();
+  const url = server.database();
+  const proxy = await proxyTo(url);
+  // the answer by which the server lets the gateway in
+  const isWelcome = (piece: Buffer): boolean => piece.toString('latin1', 0, 1) === 'R';
+  proxy.translate = (piece) => {
+    proxy.delayMs = isWelcome(piece) ? 1200 : 0;
+    return piece;
+  };
+  await openOn('postgres', url.replace(new URL(url).host, new URL(proxy.url).host));
+  await write(1);
+  await expect.poll(() => reader.get(idAt(begin, 1)).catch(() => null), { timeout: 20_000 }).toMatchObject({ id: idAt(begin, 1) });
+  await client.close(5000);
   await proxy.close();
   await server.stop();
 });
