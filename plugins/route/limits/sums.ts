@@ -116,9 +116,14 @@ export class Sums {
   /** Reads the sum of one value where it is not known. Rejects where the log cannot be read. */
   async readOne(subject: Subject, per: Budget['per'], start: number): Promise<void> {
     const name = `${subject.id} ${per} ${start}`;
-    const asking = this.#asking.get(name) ?? this.fresh(subject, per, start).then((spent) => void (spent !== null && this.#single.set(name, spent))).finally(() => this.#asking.delete(name));
+    const asking = this.#asking.get(name) ?? this.#askOne(subject, per, { start, name }).finally(() => this.#asking.delete(name));
     this.#asking.set(name, asking);
     await asking;
+  }
+
+  async #askOne(subject: Subject, per: Budget['per'], { start, name }: { readonly start: number; readonly name: string }): Promise<void> {
+    const spent = await this.fresh(subject, per, start);
+    if (spent !== null) this.#single.set(name, spent);
   }
 
   /** The sum of one value as the log has it now; null: nobody keeps a log. Rejects where the log cannot be read. */

@@ -222,13 +222,18 @@ test('a PostgreSQL on another continent gets the records, where each connection 
 });
 
 describe('a PostgreSQL that is not as it was', () => {
-  test('gets its tables again where an empty database has taken the place of the one in use', async () => {
+  /** A server, and the name of the database that has one record. */
+  async function withOneStored() {
     const server = await startPostgres();
     const url = server.database();
-    const name = new URL(url).pathname.slice(1);
     await openOn('postgres', url);
     await write(1);
     await client.flush();
+    return { server, name: new URL(url).pathname.slice(1) };
+  }
+
+  test('gets its tables again where an empty database has taken the place of the one in use', async () => {
+    const { server, name } = await withOneStored();
     server.psql(server.url, `drop database ${name} with (force)`);
     server.psql(server.url, `create database ${name}`);
     await Promise.all([write(2), write(3)]);
@@ -239,12 +244,7 @@ describe('a PostgreSQL that is not as it was', () => {
   });
 
   test('each reason for which it takes no records is said, once', async () => {
-    const server = await startPostgres();
-    const url = server.database();
-    const name = new URL(url).pathname.slice(1);
-    await openOn('postgres', url);
-    await write(1);
-    await client.flush();
+    const { server, name } = await withOneStored();
     const before = lines.length;
     const reasons = (): readonly string[] => lines.slice(before).flatMap((line) => (line.includes('does not take records') ? [(JSON.parse(line) as { reason: string }).reason] : []));
     server.psql(server.url, `alter database ${name} allow_connections false`);
