@@ -27,7 +27,7 @@ import { resolveNames } from './resolve/names.ts';
 import type { NamedPlugin, PluginLoader, PluginSet } from './resolve/plugins.ts';
 import { resolvePlugins } from './resolve/plugins.ts';
 import type { KnownDialects } from './resolve/providers.ts';
-import { knownDialects, resolveProviders } from './resolve/providers.ts';
+import { knownDialects, resolveProviders, warnOfSettings } from './resolve/providers.ts';
 import { resolveRedis } from './resolve/redis.ts';
 import { resolveRouting } from './resolve/routing.ts';
 import { warnOfUnlisted } from './resolve/unlisted.ts';
@@ -100,6 +100,7 @@ function resolveConfig(main: Reading, { plugins, known, ...given }: Parts, findi
   const server = isSound('server') ? resolveServer(main, { ...given, isGuarded: isGuarded(main, blocks, plugins) }, findings) : null;
   const providers = resolveProviders(blocks.providers, known, findings);
   const models = resolveModels(offer.models, { providers: declared, known, main, deployments: deploymentsOf(blocks.providers, offer.models, findings) }, findings);
+  warnOfSettings(blocks.providers, { models, known }, findings);
   const fallback = isSound('routing', 'default') ? (main.value['routing'] as { default?: DefaultPolicyBlock }).default : undefined;
   const routing = fallback === undefined ? null : resolveRouting({ default: fallback, models: blocks.policies }, names, findings);
   let askable: Askable | null = null;

@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { findPackageJSON } from 'node:module';
 import { addressOf, isLoopback } from '../../core/wire/address.ts';
-import type { Provider } from '../../core/config.ts';
+import type { Model, Provider } from '../../core/config.ts';
 import type { Dialect } from '../../core/wire/dialect.ts';
 import type { AnyPlugin } from '../../core/host/plugin.ts';
 import { isHeaderName } from '../../core/names.ts';
@@ -146,15 +146,32 @@ function isCertificate(text: string): boolean {
   }
 }
 
+/** The settings that an entry has beside those of every provider. */
+const ownSettings = (value: ProviderBlock): (readonly [string, string])[] => Object.entries(value as Record<string, unknown>).filter((setting): setting is [string, string] => !ownFields.has(setting[0]));
+
+/** Warns of settings that no dialect of the provider knows: they would do nothing. Where a plugin answers without a dialect, nobody can say. @param models may name other dialects for a provider, which read its settings too */
+export function warnOfSettings(entries: Entries<ProviderBlock>, { models, known: { dialects } }: { readonly models: readonly Model[]; readonly known: KnownDialects }, findings: Findings): void {
+  for (const entry of [...entries.values()].filter(({ isSound }) => isSound)) {
+    const given = ownSettings(entry.value);
+    if (given.length === 0) continue;
+    const own = entry.value.dialect ?? entry.id;
+    const names = new Set([own, ...models.flatMap(({ providers }) => providers.flatMap(({ providerId, dialect }) => (providerId === entry.id && dialect !== null ? [dialect] : [])))]);
+    if (![...names].every((name) => dialects.has(name))) continue;
+    const settings = [...new Set([...names].flatMap((name) => Object.keys(dialects.get(name)?.settings ?? {})))];
+    for (const [name] of given.filter((setting) => !settings.includes(setting[0]))) {
+      findings.warn(keyOf(entry, name), `is no setting of the dialect ${own}, so it does nothing`, didYouMean(name, settings) ?? (settings.length === 0 ? 'remove it' : `the dialect has ${settings.join(', ')}`));
+    }
+  }
+}
+
 /** The provider's dialect says which of its settings are secret. One that it does not know is secret where any dialect says so. */
 function resolveSettings(value: ProviderBlock, dialect: string, { dialects }: KnownDialects): Record<string, string | Secret> {
-  const own = Object.entries(value as Record<string, unknown>).filter((setting): setting is [string, string] => !ownFields.has(setting[0]));
   const isSecretSomewhere = (name: string): boolean => [...dialects.values()].some(({ settings }) => settings?.[name] === 'secret');
   const isSecret = (name: string): boolean => {
     const kind = dialects.get(dialect)?.settings?.[name];
     return secretSettings.has(name) || (kind === undefined ? isSecretSomewhere(name) : kind === 'secret');
   };
-  return Object.fromEntries(own.map(([name, text]) => [name, isSecret(name) ? new Secret(text.trim()) : text]));
+  return Object.fromEntries(ownSettings(value).map(([name, text]) => [name, isSecret(name) ? new Secret(text.trim()) : text]));
 }
 
 interface CheckContext {

@@ -1,7 +1,7 @@
 /** The dialect of Google's generateContent API, for Gemini models at AI Studio and on Vertex AI. */
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
-import { isVertex, vertexAddress, vertexSettings } from '../families/vertex.ts';
+import { isVertex, maybeVertexSettings, vertexAddress, vertexSettings } from '../families/vertex.ts';
 import { google } from './identity.ts';
 import { authorise } from './address.ts';
 import { createDecoder, decodeBody } from './decode.ts';
@@ -12,7 +12,7 @@ import { fetchesImage } from './parts.ts';
 
 const studio = 'https://generativelanguage.googleapis.com/v1beta';
 
-const dialectOf = (name: string, more: Pick<Dialect, 'baseUrl' | 'settings' | 'identities'> = { baseUrl: studio }): Dialect => ({
+const dialectOf = (name: string, more: Pick<Dialect, 'baseUrl' | 'settings' | 'identities'> = { baseUrl: studio, settings: maybeVertexSettings }): Dialect => ({
   name,
   fetchesImage: (url, { provider }) => fetchesImage(url, isVertex(provider)),
   encode,
