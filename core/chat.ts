@@ -38,6 +38,8 @@ export interface Native {
   readonly fields: Readonly<Record<string, unknown>>;
   /** There is nothing else: the message, part or tool exists in this form only. */
   readonly isAll?: boolean;
+  /** Of a part: how many calls of its message come before it. Absent: none. */
+  readonly afterCalls?: number;
   /** What a provider of another form does not get, in the words of the caller's form. */
   readonly lost?: readonly string[];
   /** Why the request cannot be answered without it: a provider of another form is not asked. */

@@ -90,7 +90,7 @@ function resultBlock(message: Message, writing: Writing): Block {
 /** wire: an id must match `^[a-zA-Z0-9_-]+$` (Anthropic: error text of `tool_use.id`), and ids of other providers have `.` and `:`. A hash gives the call and its result the same id. */
 const callId = (id: string): string => (/^[\w-]{1,64}$/.test(id) ? id : callIdFrom(id, 'toolu'));
 
-/** The blocks of an assistant message: texts, then calls. Each thinking block goes to the place in the answer where it was. */
+/** The blocks of an assistant message: texts, then calls. A thinking block, and a block of a tool that the provider ran, goes to the place in the answer where it was. */
 function assistantBlocks(message: Message, isLast: boolean, { target, writing, thinks }: Conversation): Block[] {
   const texts = textParts(message).toReversed();
   const calls = message.tool_calls ?? [];
@@ -98,12 +98,18 @@ function assistantBlocks(message: Message, isLast: boolean, { target, writing, t
   const blocks: Block[] = [];
   // wire: while thinking is off, a last turn with thinking blocks is a 400 (Anthropic: Extended thinking)
   const thinking = isLast && !thinks ? [] : thinkingOf(message, target);
+  const sendCalls = (upTo: number): void => {
+    for (; sent.calls < Math.min(upTo, calls.length); sent.calls++) blocks.push(callBlock(calls[sent.calls] as ToolCall, writing));
+  };
   const sendUpTo = (place: BlockPlace): void => {
     const taken = place.parts === undefined ? takeText(texts, place.text - sent.text) : takeParts(texts, place.parts - sent.parts);
     sent.text += taken.reduce((total, { text }) => total + (text?.length ?? 0), 0);
     sent.parts += taken.length;
-    for (const block of blocksOf(taken, writing)) blocks.push(block);
-    for (; sent.calls < Math.min(place.calls, calls.length); sent.calls++) blocks.push(callBlock(calls[sent.calls] as ToolCall, writing));
+    for (const part of taken) {
+      sendCalls(part.native?.afterCalls ?? 0);
+      blocks.push(...blocksOf([part], writing));
+    }
+    sendCalls(place.calls);
   };
   for (const { block, place } of thinking) {
     sendUpTo(place);

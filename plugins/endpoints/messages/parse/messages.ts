@@ -102,7 +102,7 @@ class Said {
   /** Blocks of tools that the provider ran, such as a search: another provider answers without them. */
   #addForeign(block: Fields): void {
     const type = String(block['type']);
-    this.#parts.push({ type, ...markOf(block), native: { fields: withoutMark(block), isAll: true, lost: [`messages.content.${type.slice(0, 64)}`] } });
+    this.#parts.push({ type, ...markOf(block), native: { fields: withoutMark(block), isAll: true, afterCalls: this.#calls.length, lost: [`messages.content.${type.slice(0, 64)}`] } });
   }
 
   #addText(said: ContentPart): void {

@@ -68,6 +68,16 @@ describe('a provider of the same API', () => {
     expect(sent['messages'][1].content).toEqual(content);
   });
 
+  it('gets the calls of tools of the caller before and between them, where they were', async () => {
+    const { ask } = await scene();
+    const call = (id: string): Fields => ({ type: 'tool_use', id, name: 'weather', input: {} });
+    const ran = (id: string): Fields[] => [{ type: 'server_tool_use', id, name: 'web_search', input: {} }, { type: 'web_search_tool_result', tool_use_id: id, content: [] }];
+    const content = [call('t1'), ...ran('s1'), { type: 'text', text: 'And there.' }, call('t2'), call('t3'), ...ran('s2'), call('t4')];
+    const results = ['t1', 't2', 't3', 't4'].map((id) => ({ type: 'tool_result', tool_use_id: id, content: 'mild' }));
+    const { sent } = await ask({ model: 'claude', messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content }, { role: 'user', content: results }] });
+    expect(sent['messages'][1].content).toEqual(content);
+  });
+
   it.each<[string, Fields]>([
     ['of a conversation', { type: 'compaction', content: 'They spoke of Rome.', encrypted_content: 'sealed', cache_control: mark }],
     ['that failed', { type: 'compaction', content: null }],
