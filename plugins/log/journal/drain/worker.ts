@@ -267,6 +267,11 @@ async function answer({ id, call, args, until }: Ask): Promise<void> {
     answered = { value: await answerOf(call, args) };
   } catch (error) {
     answered = blameOf(error);
+    // else a gateway to which no record comes would not open the database that has taken the place of its own
+    if (lacksTables(error)) {
+      failed(error);
+      wake();
+    }
   }
   tell({ type: 'answer', id, answer: answered });
   if (call === 'finish') port.close();

@@ -110,7 +110,7 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
       }
     },
     async ping() {
-      await writing.query('select 1');
+      await writing.query('select 1 from gateway_migrations limit 1');
     },
     async retain(before, isExact = false) {
       await writing.query('delete from gateway_rollup where starts_at < $1', [isExact ? before : before - spans[0]]);

@@ -37,7 +37,7 @@ export interface Store extends Reader {
   open(): Promise<void>;
   /** Resolves when all rows are committed. Rows that are there already stay as they are. */
   insert(rows: readonly Row[]): Promise<void>;
-  /** Rejects if the store does not answer. */
+  /** Rejects if the store does not answer, or has no tables. */
   ping(): Promise<void>;
   /** Deletes some records that are older; false if there are none left. `isExact`: sums of a period that begins before are made anew, so that they count none of them. */
   retain(before: number, isExact?: boolean): Promise<boolean>;

@@ -243,6 +243,18 @@ describe('a PostgreSQL that is not as it was', () => {
     await server.stop();
   });
 
+  test('gets its tables again at a question about its health too, and is not called well before', async () => {
+    const { server, name } = await withOneStored();
+    server.psql(server.url, `drop database ${name} with (force)`);
+    server.psql(server.url, `create database ${name}`);
+    const isWell = (): Promise<boolean> => client.ping().then(() => true, () => false);
+    expect(await isWell()).toBe(false);
+    await expect.poll(isWell, { timeout: 20_000 }).toBe(true);
+    expect((await reader.list(everything, { limit: 10, cursor: null })).data).toEqual([]);
+    await client.close(5000);
+    await server.stop();
+  });
+
   test('each reason for which it takes no records is said, once', async () => {
     const { server, name } = await withOneStored();
     const before = lines.length;
