@@ -102,7 +102,9 @@ class Draft {
   #set(body: Record<string, unknown>, wire: string, value: unknown): void {
     if (value === null || value === undefined) return;
     if (!this.#refuses(wire)) body[this.#vendor.renames?.[wire] ?? wire] = wire === 'temperature' ? this.#cooled(value) : value;
-    else if (!(wire === 'n' && value === 1)) this.adjustments.add(wire, 'dropped');
+    // fewer answers than were asked for are not what the caller can use, and another provider may give them all
+    else if (wire === 'n' && Number(value) > 1) throw new GatewayError('unsupported_value', 'This provider gives one answer for each request. Leave out "n", or send it as 1.', { param: 'n' });
+    else if (wire !== 'n') this.adjustments.add(wire, 'dropped');
   }
 
   #cooled(temperature: unknown): unknown {

@@ -46,7 +46,7 @@ describe('a host', () => {
   });
 
   it.each<[string, Partial<ChatRequest>, Record<string, unknown>, string[]]>([
-    ['cohere', { n: 2, logitBias: { 1: 2 }, topLogprobs: 2, logprobs: true, tools: [plainTool], parallelToolCalls: false, seed: 7, maxTokens: 9 }, { tools: [plainTool], seed: 7, max_tokens: 9, logprobs: true }, ['n dropped', 'logit_bias dropped', 'top_logprobs dropped', 'parallel_tool_calls dropped']],
+    ['cohere', { n: 1, logitBias: { 1: 2 }, topLogprobs: 2, logprobs: true, tools: [plainTool], parallelToolCalls: false, seed: 7, maxTokens: 9 }, { tools: [plainTool], seed: 7, max_tokens: 9, logprobs: true }, ['logit_bias dropped', 'top_logprobs dropped', 'parallel_tool_calls dropped']],
     ['sambanova', { presencePenalty: 1, frequencyPenalty: 1 }, { frequency_penalty: 1 }, ['presence_penalty dropped']],
     ['minimax', { presencePenalty: 1, frequencyPenalty: 1, logitBias: { 1: 2 }, n: 1, maxTokens: 9 }, { max_completion_tokens: 9, reasoning_split: true }, ['presence_penalty dropped', 'frequency_penalty dropped', 'logit_bias dropped']],
   ])('gets no parameter that it refuses or ignores: %s', (name, said, body, changes) => {

@@ -83,7 +83,7 @@ describe('the body', () => {
     ['zai', { temperature: 1.5 }, { temperature: 1 }, ['temperature clamped to 1']],
     ['mistral', { temperature: 2 }, { temperature: 1.5 }, ['temperature clamped to 1.5']],
     ['zai', { temperature: 0.5 }, { temperature: 0.5 }, []],
-    ['ollama', { n: 2, user: 'u', logitBias: { 5: 1 }, seed: 7 }, { seed: 7 }, ['n dropped', 'logit_bias dropped', 'user dropped']],
+    ['ollama', { n: 1, user: 'u', logitBias: { 5: 1 }, seed: 7 }, { seed: 7 }, ['logit_bias dropped', 'user dropped']],
     ['perplexity', { stop: 'x', temperature: 1 }, { temperature: 1 }, ['stop dropped']],
     ['fireworks', { logprobs: true, topLogprobs: 3 }, { logprobs: 3 }, []],
     ['fireworks', { responseFormat: { type: 'text' }, logprobs: false }, {}, []],
@@ -105,9 +105,13 @@ describe('the body', () => {
 });
 
 it.each(['kimi-k2.5', 'kimi-k2.6', 'kimi-k2.7-code', 'kimi-k3'])('%s gets none of the parameters whose values Moonshot has fixed', (externalId) => {
-  const said = { temperature: 0.2, topP: 0.9, presencePenalty: 1, frequencyPenalty: 1, n: 2, seed: 7 };
-  expect(changesOf('moonshot', said, { externalId })).toEqual(['temperature dropped', 'top_p dropped', 'n dropped', 'presence_penalty dropped', 'frequency_penalty dropped']);
-  expect(bodyOf('moonshot', said, { externalId: 'moonshot-v1-8k' })).toMatchObject({ temperature: 0.2, top_p: 0.9, n: 2 });
+  const said = { temperature: 0.2, topP: 0.9, presencePenalty: 1, frequencyPenalty: 1, n: 1, seed: 7 };
+  expect(changesOf('moonshot', said, { externalId })).toEqual(['temperature dropped', 'top_p dropped', 'presence_penalty dropped', 'frequency_penalty dropped']);
+  expect(bodyOf('moonshot', { ...said, n: 2 }, { externalId: 'moonshot-v1-8k' })).toMatchObject({ temperature: 0.2, top_p: 0.9, n: 2 });
+});
+
+it.each([['groq', 'llama-3.3-70b'], ['cohere', 'command-a'], ['minimax', 'minimax-m2'], ['perplexity', 'sonar'], ['ollama', 'llama3'], ['moonshot', 'kimi-k2.6']])('%s is not asked for several answers, because it would give one', (name, externalId) => {
+  expect(() => bodyOf(name, { n: 2 }, { externalId })).toThrow(expect.objectContaining({ status: 400, code: 'unsupported_value', param: 'n', upstreamStatus: null }));
 });
 
 it.each(['grok-4.20-reasoning', 'grok-4.20-non-reasoning', 'grok-4.20-0309-reasoning', 'grok-4.20-0309-non-reasoning', 'grok-4.20-beta-0309-reasoning'])('%s gets neither an effort nor penalties, which xAI refuses', (externalId) => {
