@@ -1,5 +1,5 @@
 /** The other files of a config, which LiteLLM joins with it (https://docs.litellm.ai/docs/proxy/config_management). */
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { textsOf } from '../foreign.ts';
 import type { Foreign } from '../foreign.ts';
 
@@ -19,11 +19,13 @@ export function withIncludes(config: Foreign, read: (file: string) => Foreign): 
   delete value['include'];
   const brought = new Map<string, Brought[]>();
   const pathsIn = (from: Foreign): string[] => textsOf(from.value['include']).map((name) => (isAbsolute(name) ? name : join(dirname(config.name), name)));
-  const paths = new Set(pathsIn(config));
+  const paths = pathsIn(config);
+  const seen = new Set([resolve(config.name)]);
   for (const path of paths) {
-    if (path === config.name) continue;
+    if (seen.has(resolve(path))) continue;
+    seen.add(resolve(path));
     const file = read(path);
-    for (const more of pathsIn(file)) paths.add(more);
+    paths.push(...pathsIn(file));
     for (const [key, own] of Object.entries(file.value)) {
       if (key === 'include') continue;
       const before = value[key];

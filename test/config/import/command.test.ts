@@ -1,6 +1,6 @@
 /** `gateway import` on files: what it prints, what it writes, and what it leaves as it is. */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { importConfig } from '../../../config/import/command.ts';
 import { Exit, UsageError } from '../../../core/exit.ts';
@@ -96,6 +96,17 @@ describe('the files that a config of LiteLLM includes', () => {
     const { printed } = run(['litellm', join(folderOf(files), 'config.yaml')]);
     expect(Array.from(printed.matchAll(/- id: (\w+)/g), ([, id]) => id)).toEqual(['one', 'same', 'two', 'three']);
     expect(printed).toContain('one: { fallbacks: [ two ]');
+  });
+
+  test('are read once, however their paths are spelled, and so is the config itself', () => {
+    const folder = folderOf(files);
+    const file = join(folder, 'config.yaml');
+    const told = (text: string): string[] => run(['litellm', text]).said.split('\n').filter((line) => /seed|top_k|drop_params/.test(line));
+    const once = told(file).length;
+    expect(told(`${folder}/models/../config.yaml`)).toHaveLength(once);
+    expect(told(`./${relative('.', file)}`)).toHaveLength(once);
+    writeFileSync(join(folder, 'settings.yaml'), `include: ["${join(folder, 'last.yaml')}", "./../${basename(folder)}/models/more.yaml"]\n`);
+    expect(told(relative('.', file))).toHaveLength(once);
   });
 
   test('are named where something of them is told of', () => {
