@@ -2,6 +2,7 @@
 import type { ChatRequest, Effort, Message } from '../../../core/chat.ts';
 import type { Attempt, Streaming } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
 import { createInstance } from './instance.ts';
 import { knownForms, last, textOf } from './prompt.ts';
 import type { Prompt } from './prompt.ts';
@@ -103,7 +104,8 @@ const asksForTool = /\b(?:use|call)\s+(?:the|an?|your)\s+(?:[\w-]+\s+)?tools?\b/
 
 /** The tools that the answer calls. After a tool result it calls none, so that a caller's tool loop comes to an end. */
 function chooseTools({ tools, toolChoice, parallelToolCalls }: ChatRequest, prompt: Prompt): readonly OfferedTool[] {
-  const offered = (tools ?? []).flatMap((tool) => tool.function ?? []);
+  const allowed = allowedBy(toolChoice);
+  const offered = (tools ?? []).flatMap((tool) => tool.function ?? []).filter(({ name }) => allowed?.names.includes(name) !== false);
   if (toolChoice === 'none' || prompt.toolResults.length > 0) return [];
   if (typeof toolChoice === 'object' && toolChoice?.function !== undefined) return [find(offered, toolChoice.function.name, 'tool_choice')];
 
@@ -111,10 +113,17 @@ function chooseTools({ tools, toolChoice, parallelToolCalls }: ChatRequest, prom
   if (asked !== undefined && offered.length === 0) throw refusal('The prompt asks for a tool call, but the request offers no tool.', 'tools');
   if (asked?.name === 'tools') return parallelToolCalls === false ? offered.slice(0, 1) : offered;
   if (typeof asked?.text === 'string') return [find(offered, asked.text, 'messages')];
-  if (asked === undefined && toolChoice !== 'required' && !asksForTool.test(prompt.text)) return [];
+  if (asked === undefined && toolChoice !== 'required' && allowed?.mode !== 'required' && !asksForTool.test(prompt.text)) return [];
   // cost: without the limit, thousands of tool names would be searched for in a text of megabytes
   const said = prompt.text.slice(0, searchedForTool);
   return [offered.find(({ name }) => said.includes(name)) ?? offered.slice(0, 1)].flat();
+}
+
+/** A choice among some of the tools; null: the choice is another one. */
+function allowedBy(toolChoice: ChatRequest['toolChoice']): { readonly mode: unknown; readonly names: readonly unknown[] } | null {
+  if (typeof toolChoice !== 'object' || toolChoice?.type !== 'allowed_tools') return null;
+  const { mode, tools } = fieldsOf(toolChoice['allowed_tools']);
+  return { mode, names: listOf(tools).map((tool) => fieldsOf(fieldsOf(tool)['function'])['name']) };
 }
 
 function find(offered: readonly OfferedTool[], name: string, param: string): OfferedTool {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Message } from '../../../../core/chat.ts';
+import type { Message, ToolChoice } from '../../../../core/chat.ts';
 import { ask, chunksOf, refusal, tool } from './scene.ts';
 import type { Scene } from './scene.ts';
+
+const allowing = (mode: string, name: string): ToolChoice => ({ type: 'allowed_tools', allowed_tools: { mode, tools: [{ type: 'function', function: { name } }] } });
 
 describe('tools', () => {
   const tools = [tool('get_time'), tool('get_weather')];
@@ -21,6 +23,9 @@ describe('tools', () => {
     ['Please use the tool.', {}, ['get_time']],
     ['Call the get_weather tool', {}, ['get_weather']],
     ['[[tool]]', { toolChoice: 'none' }, []],
+    ['hi', { toolChoice: allowing('required', 'get_weather') }, ['get_weather']],
+    ['hi', { toolChoice: allowing('auto', 'get_weather') }, []],
+    ['[[tools]]', { toolChoice: allowing('auto', 'get_weather') }, ['get_weather']],
   ])('are called when asked: %s %j', async (prompt, more, names) => {
     expect(await called(prompt, more)).toEqual(names);
   });
@@ -63,6 +68,7 @@ describe('tools', () => {
     expect(await refusal(called('[[tool:fly]]'))).toMatchObject({ code: 'invalid_value', param: 'messages' });
     expect(await refusal(called('hi', { toolChoice: { type: 'function', function: { name: 'fly' } } }))).toMatchObject({ param: 'tool_choice' });
     expect(await refusal(ask('[[tool]]'))).toMatchObject({ param: 'tools' });
+    expect(await refusal(called('[[tool:get_time]]', { toolChoice: allowing('auto', 'get_weather') }))).toMatchObject({ param: 'messages' });
   });
 });
 
