@@ -19,6 +19,7 @@ export class Courier {
   readonly #stopped = new AbortController();
 
   follow(webhook: Secret | null, logger: Logger): void {
+    if (webhook?.reveal() !== this.#webhook?.reveal()) this.#fault = null;
     this.#webhook = webhook;
     this.#logger = logger;
   }

@@ -225,6 +225,19 @@ describe('the webhook', () => {
     expect(gateway.lines.join('') + JSON.stringify(await standing(gateway))).not.toContain('secret-path');
   });
 
+  test('of a changed config has no fault of the one before', async () => {
+    const states = new States();
+    const rules = [{ errors_percent: 0, min_requests: 1 }];
+    const gateway = await gatewayWith(rules, { webhook: 'http://127.0.0.1:9/secret-path', states });
+    await send(gateway, 1, bad);
+    const fault = 'it cannot be reached (ECONNREFUSED)';
+    await expect.poll(async () => (await standing(gateway)).webhook.fault).toBe(fault);
+    await gatewayWith([...rules, { provider_down: true }], { webhook: 'http://127.0.0.1:9/secret-path', states });
+    expect((await standing(gateway)).webhook.fault).toBe(fault);
+    const next = await gatewayWith(rules, { webhook: '', states });
+    expect((await standing(next)).webhook).toEqual({ isSet: false, fault: null });
+  });
+
   test('that answers with an upgrade has not been told, and the messages after it are brought', async () => {
     hook.script((response) => void response.writeHead(101, { connection: 'upgrade', upgrade: 'x' }).end(), answers('ok'));
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
