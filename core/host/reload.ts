@@ -98,6 +98,7 @@ class ConfigWatch<Gateway extends Replaced> implements Watch<Gateway> {
 
   async #look(): Promise<void> {
     const seen = await fingerprint(this.#files);
+    if (seen === null) return;
     this.#known ??= (await changedSince(this.#files, this.#parts.readAt ?? Infinity)) ? unread : seen;
     // safety: an editor may have written half of a file, and half of a YAML file can be valid
     const isStable = seen === this.#seen;
@@ -147,9 +148,14 @@ function waiting(bound: Fixed, next: Server): string[] {
   return shown(bound).filter(([name, value]) => after.get(name) !== value).map(([name, value]) => `server.${name}: ${value} → ${after.get(name)}`);
 }
 
-async function fingerprint(files: readonly string[]): Promise<string> {
+/** Null: nobody can say now, because the process has no free file descriptor. */
+async function fingerprint(files: readonly string[]): Promise<string | null> {
   const hash = createHash('sha256');
-  for (const file of files) hash.update(file).update(await readFile(file).catch(() => namesBy(file)));
+  for (const file of files) {
+    const read = await readFile(file).catch(({ code }: NodeJS.ErrnoException) => (code === 'EMFILE' || code === 'ENFILE' ? null : namesBy(file)));
+    if (read === null) return null;
+    hash.update(file).update(read);
+  }
   return hash.digest('hex');
 }
 
