@@ -128,7 +128,7 @@ function addUsage(answer: AnswerState, report: Fields, hasSearched: boolean): vo
   const counts = readCounts(report, answer.counts);
   if (counts === null || (counts === answer.counts && !hasSearched)) return;
   answer.counts = counts;
-  answer.out.push({ type: 'usage', usage: toUsage(counts, billedSearches(answer.queries, answer.target.mapping.externalId)) });
+  answer.out.push({ type: 'usage', usage: toUsage(counts, billedSearches(answer.queries, answer.target)) });
 }
 
 interface CandidatePlace {

@@ -1,5 +1,6 @@
 /** Turns the token counts of the Gemini API into `Usage`, whose classes do not overlap. */
 import type { Usage, UsageDetails } from '../../../core/chat.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 import { countOf, type Fields, fieldsOf } from '../../../core/wire/fields.ts';
 
 /** The counts of the reports so far. */
@@ -49,7 +50,11 @@ const isSame = (one: Counts, other: Counts): boolean => names.every((name) => on
  * The searches that are billed: from Gemini 3 on each query that differs from the others, before that the prompt, however often it was
  * searched for (Gemini API: Grounding with Google Search, Pricing; empty queries do not count).
  */
-export const billedSearches = (queries: ReadonlySet<string>, model: string): number => (/gemini-(?:1|2)/.test(model) ? Math.min(1, queries.size) : queries.size);
+export function billedSearches(queries: ReadonlySet<string>, { mapping, model }: Target): number {
+  // the name of an endpoint says nothing of the model behind it; the id in the catalogue then does
+  const named = [mapping.externalId, model.id].find((name) => /gemini-\d/.test(name)) ?? '';
+  return /gemini-[12]/.test(named) ? Math.min(1, queries.size) : queries.size;
+}
 
 /** The `Usage` of the counts. wire: a count of zero is left out, as in all JSON of protocol buffers (ProtoJSON), so a missing count is 0. A prompt always has tokens, so a missing prompt count is unknown. */
 export function toUsage({ prompt, toolUse, cached, candidates, thoughts, heard, spoken, images }: Counts, webSearches = 0): Usage {

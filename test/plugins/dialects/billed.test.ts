@@ -17,12 +17,13 @@ const lastUsage = (chunks: readonly Chunk[]): Usage | undefined => chunks.flatMa
 interface Asked {
   readonly form?: string;
   readonly externalId?: string;
+  readonly modelId?: string;
 }
 
 const bodyUsage = (name: string, body: object, { form, externalId = 'model-1' }: Asked = {}): Usage | undefined => lastUsage(dialectOf(name).decodeBody(body, { ...targetOf(name, { externalId }), form }));
 
-function streamUsage(name: string, events: readonly object[], { form, externalId = 'model-1' }: Asked = {}): Usage | undefined {
-  const decoder = dialectOf(name).decoder({ ...targetOf(name, { externalId }), form });
+function streamUsage(name: string, events: readonly object[], { form, ...names }: Asked = {}): Usage | undefined {
+  const decoder = dialectOf(name).decoder({ ...targetOf(name, names), form });
   return lastUsage(events.flatMap((event) => decoder.push({ data: JSON.stringify(event) })));
 }
 
@@ -89,6 +90,10 @@ describe('searches', () => {
     ['also those that come after the counts', 'gemini-3.1-pro', [{ candidates: [], usageMetadata }, grounded('a')], 1],
     ['nothing where it did not search', 'gemini-3.1-pro', [{ candidates: [], usageMetadata }], undefined],
   ])('of Gemini are %s', (_, externalId, events, searches) => expect(streamUsage('gemini', events, { externalId })?.webSearches).toBe(searches));
+
+  it.each([['gemini-2.5-flash', 1], ['gemini-3.1-pro', 2]])('of an endpoint at Vertex AI are those of the model behind it: %s', (modelId, searches) => {
+    expect(streamUsage('gemini', [{ ...grounded('a', 'b'), usageMetadata }], { externalId: 'endpoints/123', modelId })?.webSearches).toBe(searches);
+  });
 });
 
 describe('tokens with prices of their own', () => {
