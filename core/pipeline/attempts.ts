@@ -100,8 +100,7 @@ export class Attempts {
   async #answerOf({ turn, running, first }: Begun): Promise<readonly Chunk[] | null> {
     const exchange = this.#exchange;
     this.#running = running;
-    exchange.attempt = running.seen;
-    exchange.reply = running.reply;
+    this.#show(running);
     exchange.adjustments = adjustmentsOf(exchange, running.source);
     exchange.firstPieceAt = running.firstPieceAt;
     try {
@@ -122,10 +121,7 @@ export class Attempts {
     exchange.cancellation.throwIfCancelled();
     const running = new RunningAttempt({ number, candidate, reasoning: candidate.reasoning ?? request.reasoning, policy }, exchange.cancellation);
     this.#open.push(running);
-    if (!isBeside) {
-      exchange.attempt = running.seen;
-      exchange.reply = running.reply;
-    }
+    if (!isBeside) this.#show(running);
     try {
       const source = await this.#sourceOf(running);
       if (!isBeside) exchange.adjustments = adjustmentsOf(exchange, source);
@@ -140,18 +136,18 @@ export class Attempts {
   async #sourceOf(running: RunningAttempt): Promise<ChunkSource> {
     const opening = this.#exchange.opening(running.seen, (context) => this.#hooks.open.promise(context));
     const opened = isThenable(opening) ? await running.unlessCancelled(opening, cancelSource) : opening;
-    // the other one may have won in this very moment
+    // another attempt may have won while this one was opened, and its source was not there to be cancelled
     if (running.settled) cancelSource(opened);
     running.cancellation.throwIfCancelled();
     const { provider } = running.seen.candidate;
     if (opened === undefined) throw new GatewayError('internal_error', `No plugin opens the dialect "${provider.dialect}". Add stream/upstream to the plugins.`);
     running.source = opened;
-    if (this.#hooks.opened.taps.length > 0) running.source = this.#hooks.opened.call(opened, this.#seenBy(running));
+    if (this.#hooks.opened.taps.length > 0) running.source = this.#hooks.opened.call(opened, this.#show(running));
     return running.source;
   }
 
-  /** The request as a tap sees it that acts on this attempt, and as the record tells of it where it is the last. Several may run at one time. */
-  #seenBy(running: RunningAttempt): Streaming {
+  /** From here on taps and the record see the request with this attempt, one of several that may run. Returns what the taps see. */
+  #show(running: RunningAttempt): Streaming {
     this.#exchange.attempt = running.seen;
     this.#exchange.reply = running.reply;
     return this.#exchange.as();
@@ -212,7 +208,7 @@ export class Attempts {
 
   /** Where a tap throws, the chunks before are passed on first: what came with what in one packet makes no difference. */
   #tapped(read: readonly Chunk[], running: RunningAttempt): Chunk[] {
-    const context = this.#seenBy(running);
+    const context = this.#show(running);
     const kept: Chunk[] = [];
     try {
       for (const chunk of read) {
@@ -253,7 +249,7 @@ export class Attempts {
     if (seen.sent.length > 0) exchange.sent.push({ at: exchange.attempts.length, requests: seen.sent });
     const result = resultOf(exchange, running, end);
     exchange.attempts.push(result);
-    this.#hooks.attempted.call(result, this.#seenBy(running));
+    this.#hooks.attempted.call(result, this.#show(running));
   }
 }
 

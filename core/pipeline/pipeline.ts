@@ -147,6 +147,7 @@ async function finish(exchange: Exchange, error: GatewayError | null, { hooks, l
   exchange.recorded = true;
   exchange.stopClock();
   if (error !== null && isBug(error)) logger.error('a request met a bug', { request: exchange.id, plugin: error.plugin, told: error.message, error: error.cause ?? error });
+  // 0: it is on record by itself; null: it is counted, and not on record
   const standsFor = error === null || exchange.principal !== null || isBug(error) ? 0 : refusals.count(error.code);
   try {
     if (standsFor !== null) {

@@ -94,7 +94,7 @@ export class Turns {
     if (round < this.#policy.retry.sameTarget && mayPass.has(error.code)) this.#waiting = [...this.#waiting, { candidate, round: round + 1, notBefore: performance.now() + (error.retryAfterMs ?? 0) }];
   }
 
-  /** Another one began first. If the other one breaks, this one is asked again: as after any failure where this one has failed, else behind all others. @param error how it ended, by itself or because the other was quicker; null: it had begun too */
+  /** Call it for a turn that was asked beside another one, which began first: should that one break, this turn is asked again, behind all others; where it has failed by itself, as after any failure. @param error how it ended: its own, or that it was cancelled; null: it had begun too */
   passedBy(turn: Turn, error: GatewayError | null): void {
     if (error !== null && mayMoveOn(error)) this.failed(new Failed(turn, error));
     else if (error === null || error.code === 'client_closed') this.#waiting = [...this.#waiting, turn];
