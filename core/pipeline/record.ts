@@ -1,7 +1,8 @@
 /** What is put on record of a request: made of the exchange when the request is over, and handed to `settle` and `log`. */
 import { completionTokens, promptTokens, totalTokens } from '../chat.ts';
 import type { Usage } from '../chat.ts';
-import type { Arrived, LostAnswer, Outcome, RecordedUsage, RequestRecord } from './context.ts';
+import { withholdsBodies } from './context.ts';
+import type { Arrived, AttemptResult, LostAnswer, Outcome, RecordedUsage, RequestRecord } from './context.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import { reasoningOf } from './reply.ts';
@@ -46,10 +47,10 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     prices: null,
     usageDetails: detailsOf(reply.usage),
     metadata: exchange.metadata ?? {},
-    attempts: exchange.attempts,
+    attempts: isPrivate(exchange) ? exchange.attempts.map(withoutWords) : exchange.attempts,
     ruledOut: exchange.candidates.flatMap(({ dropped, provider, model }) => (dropped === null ? [] : [{ provider: provider.id, model: model.id, by: dropped.by, reason: dropped.reason }])),
     adjustments: exchange.adjustments,
-    error: error === null ? null : { code: error.code, message: cut(error.message, 2048), plugin: error.plugin },
+    error: error === null ? null : { code: error.code, message: recordedMessage(exchange, error), plugin: error.plugin },
     configHash: exchange.config.hash,
     timings: exchange.timings,
     fields: noFields,
@@ -60,6 +61,16 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     served: served === null ? null : { model: served.model, mapping: served.mapping, usage: reply.usage, isLeft: exchange.lost.some((one) => one.reply === reply && one.isLeft), lost: lostOf(exchange) },
   };
 }
+
+/** Its texts are to be kept nowhere. */
+const isPrivate = ({ headers, principal }: Exchange): boolean => withholdsBodies(headers) || principal?.logBodies === false;
+
+/** safety: the message of a provider may quote the request. */
+const unsaid = (status: number): string => `The provider reported an error (${status}). Its message is not kept, because it may quote the request.`;
+
+const withoutWords = (attempt: AttemptResult): AttemptResult => (attempt.error === null || attempt.status === null ? attempt : { ...attempt, error: unsaid(attempt.status) });
+
+const recordedMessage = (exchange: Exchange, { message, upstreamStatus }: GatewayError): string => (upstreamStatus !== null && isPrivate(exchange) ? unsaid(upstreamStatus) : cut(message, 2048));
 
 // the last attempt is the one that the record is about, whatever came of it
 const lostOf = ({ lost, reply }: Exchange): readonly LostAnswer[] =>

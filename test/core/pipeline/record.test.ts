@@ -76,6 +76,31 @@ describe('what a caller writes is on record at its beginning, where it is long',
   });
 });
 
+describe('what a provider says of a refusal', () => {
+  const quotes = answers({ error: { message: 'Invalid value at messages[0]: "my secret"', type: 'invalid_request_error' } }, { status: 400 });
+  const ask = async (headers: Record<string, string>, keys?: object[]) => {
+    const { chat, records } = await gatewayOf(oneUpstream((await provider(quotes)).url, keys === undefined ? {} : { keys }));
+    const caller = await (await chat({ messages: [{ role: 'user', content: 'my secret' }] }, headers)).text();
+    const { error, attempts } = records[0]!;
+    return { caller, said: [error?.message, attempts[0]?.error] };
+  };
+
+  it('is on record in its words', async () => {
+    const words = 'Invalid value at messages[0]: "my secret"';
+    expect((await ask({})).said).toEqual([words, words]);
+  });
+
+  it.each<[string, Record<string, string>, object[] | undefined]>([
+    ['request', { 'x-log-bodies': 'off' }, undefined],
+    ['key', { authorization: 'Bearer a-key-of-the-test' }, [{ name: 'hr', key: 'a-key-of-the-test', log_bodies: false }]],
+  ])('is not, where the %s wants no texts to be kept: it may quote them', async (_, headers, keys) => {
+    const { caller, said } = await ask(headers, keys);
+    const without = 'The provider reported an error (400). Its message is not kept, because it may quote the request.';
+    expect(said).toEqual([without, without]);
+    expect(caller).toContain('my secret');
+  });
+});
+
 describe('the user agent is on record', () => {
   const agentOf = async (headers: Record<string, string>): Promise<string | null | undefined> => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
