@@ -12,8 +12,11 @@ import type { Exchange } from '../pipeline/exchange.ts';
  * provider and the one for the log, with one or two bytes for a character. A quarter of the heap is left for all else.
  */
 const heapBytesPerByte = 8;
-/** safety: `{},` is three bytes of a body, and an empty object takes a hundred of the heap. A body of 30 MiB of them ended a process with a heap of 512 MB. */
-export const bytesPerContainer = 16;
+/**
+ * safety: `{},` is three bytes of a body, and an empty object takes a hundred of the heap; `"a1b2":0,` is nine, and a name of its own takes eighty. One body
+ * of 30 MiB of the first, and two of the second, ended a process with a heap of 512 MB.
+ */
+export const bytesPerPart = 16;
 /** cost: 3,000 running streams with prompts of 4 kB took 44 KiB of the heap each, and 97 KiB of memory. Three times that is room for what they say. */
 const heapBytesPerRequest = 131_072;
 

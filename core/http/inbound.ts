@@ -11,7 +11,7 @@ import { readBody } from './body.ts';
 import type { Server } from '../config.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
-import { bytesPerContainer } from './in-flight.ts';
+import { bytesPerPart } from './in-flight.ts';
 import type { InFlight } from './in-flight.ts';
 
 /** Node's two ends of one request. */
@@ -115,5 +115,5 @@ export async function readJson(body: Readable, exchange: Exchange, inFlight: InF
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new GatewayError('unsupported_media_type', 'A compressed request body is not accepted; send it as it is.');
   const { limits } = exchange.config.server;
   const bounds = { limit: limits.body, announced: exchange.headers['content-length'], hold: (bytes: number) => inFlight.hold(bytes, exchange) };
-  return parseJson(await readBody(body, bounds), limits.jsonDepth, (containers) => inFlight.hold(containers * bytesPerContainer, exchange));
+  return parseJson(await readBody(body, bounds), limits.jsonDepth, (parts) => inFlight.hold(parts * bytesPerPart, exchange));
 }

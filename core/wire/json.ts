@@ -7,14 +7,14 @@ import { isFields } from './fields.ts';
  * Parses the body of a request. If a key comes twice, the last value counts, also in what is sent to the provider.
  * Throws a GatewayError: `invalid_json`, `invalid_utf8`, `json_too_deep` (more than `maxDepth` levels), `invalid_request` for the key
  * `__proto__` at the top, `invalid_value` for a number beyond the range of a double.
- * @param weigh called with the number of objects and arrays before they are made; it throws where there is no room for them
+ * @param weigh called with the number of objects, of their members and of arrays before they are made; it throws where there is no room for them
  */
-export function parseJson(bytes: Buffer, maxDepth: number, weigh?: (containers: number) => void): unknown {
+export function parseJson(bytes: Buffer, maxDepth: number, weigh?: (parts: number) => void): unknown {
   if (bytes.length === 0) throw new GatewayError('invalid_json', 'The request body is empty; a JSON object is expected.');
   if (!isUtf8(bytes)) throw new GatewayError('invalid_utf8', 'The request body is not valid UTF-8.');
   const shape = shapeOf(bytes, maxDepth);
   if (shape === null) throw new GatewayError('json_too_deep', `The request body is nested deeper than ${maxDepth} levels.`);
-  weigh?.(shape.containers);
+  weigh?.(shape.parts);
   let value: unknown;
   try {
     const text = bytes.toString('utf8');
@@ -135,6 +135,7 @@ function withGivenDigits(this: object, key: string, value: unknown): unknown {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const COLON = 0x3a;
 const OPEN = [0x5b, 0x7b];
 const CLOSE = [0x5d, 0x7d];
 const [ZERO, NINE] = [0x30, 0x39];
@@ -145,8 +146,8 @@ const manyDigits = 16;
 export const isDeeper = (bytes: Buffer, limit: number): boolean => shapeOf(bytes, limit) === null;
 
 interface Shape {
-  /** The number of objects and arrays. */
-  readonly containers: number;
+  /** The number of objects, of their members, and of arrays. */
+  readonly parts: number;
   /** A number outside of strings may lose digits in a double. */
   readonly hasLongNumber: boolean;
 }
@@ -156,7 +157,7 @@ interface Shape {
  * cost: JSON.parse and JSON.stringify are slow on deep input, or overflow the stack. This look skips strings, so long texts cost little.
  */
 function shapeOf(bytes: Buffer, limit: number): Shape | null {
-  let [depth, containers, digits] = [0, 0, 0];
+  let [depth, parts, digits] = [0, 0, 0];
   let hasLongNumber = false;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at] as number;
@@ -166,11 +167,12 @@ function shapeOf(bytes: Buffer, limit: number): Shape | null {
       at = endOfString(bytes, at);
       if (at < 0) break;
     } else if (byte === OPEN[0] || byte === OPEN[1]) {
-      containers++;
+      parts++;
       if (++depth > limit) return null;
-    } else if (byte === CLOSE[0] || byte === CLOSE[1]) depth--;
+    } else if (byte === COLON) parts++;
+    else if (byte === CLOSE[0] || byte === CLOSE[1]) depth--;
   }
-  return { containers, hasLongNumber };
+  return { parts, hasLongNumber };
 }
 
 /** Index of the quote that closes the string opened at `start`, or -1. */

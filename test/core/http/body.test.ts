@@ -48,10 +48,10 @@ describe('parsing', () => {
     expect(() => parseJson(Buffer.from(json), 64)).toThrow(expect.objectContaining({ code: 'invalid_value', param }) as Error);
   });
 
-  it('tells how many objects and arrays there are, before it makes them', () => {
+  it('tells how many objects, members and arrays there are, before it makes them', () => {
     const told: number[] = [];
-    parseJson(Buffer.from('{"a":[{},[],"{[{"],"b":{}}'), 64, (containers) => void told.push(containers));
-    expect(told).toEqual([5]);
+    parseJson(Buffer.from('{"a":[{},[],"{[:{"],"b":{"c:":1}}'), 64, (parts) => void told.push(parts));
+    expect(told).toEqual([8]);
     expect(() => parseJson(Buffer.from('no JSON'), 64, () => { throw new GatewayError('request_too_large', ''); })).toThrow(expect.objectContaining({ code: 'request_too_large' }) as Error);
   });
 

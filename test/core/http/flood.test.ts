@@ -146,6 +146,15 @@ describe('the bytes of all bodies', () => {
     expect((await gateway.post(body('x'.repeat(48_000)))).status).toBe(200);
   });
 
+  it('are more where a body has many names, each of which takes more of the heap than its text', async () => {
+    const { gateway, letGo } = await scene();
+    letGo();
+    const many = (names: number): Promise<Response> => gateway.post(`${body('hi').slice(0, -1)},"metadata":{${Array.from({ length: names }, (_, at) => `"${at}a":0`).join(',')}}}`);
+    expect((await many(8000)).status).toBe(200);
+    const response = await many(12_000);
+    expect([response.status, (await errorOf(response)).code]).toEqual([413, 'request_too_large']);
+  });
+
   it('and their refusals are in the health report and in the metrics', async () => {
     const { gateway, up, large, letGo } = await scene();
     const health = async (): Promise<object> => (await (await gateway.get('/')).json()) as object;
