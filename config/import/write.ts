@@ -1,6 +1,7 @@
 /** Writes a draft as a config file, with what did not come along at its top. */
 import { Document, isCollection, visit } from 'yaml';
 import type { Draft, Item, Note } from './draft.ts';
+import { printable } from '../../core/table.ts';
 import { packageFolder } from '../../core/version.ts';
 
 export interface Origin {
@@ -41,8 +42,11 @@ function header(draft: Draft, { of, command }: Origin): string {
   return lines.map((line) => `# ${line}`.trimEnd()).join('\n');
 }
 
-/** A heading with the lines below it; nothing where there are none. */
-export const section = (heading: string, lines: readonly string[]): string[] => (lines.length === 0 ? [] : [heading, ...lines.map((line) => `  ${line}`)]);
+/**
+ * A heading with the lines below it; nothing where there are none.
+ * safety: the lines quote names, which users of the other gateway gave to their keys; one with a line break in it would end the comment, and what follows would be a setting.
+ */
+export const section = (heading: string, lines: readonly string[]): string[] => (lines.length === 0 ? [] : [heading, ...lines.map((line) => `  ${printable(line)}`)]);
 
 /** One line for each variable that must be set, without its value. */
 export const secretLines = ({ secrets }: Draft): string[] => Array.from(secrets, ([name, { file, line }]) => `${name}: its value is in line ${line} of ${file}`);

@@ -123,6 +123,12 @@ describe('a virtual key', () => {
   const token = 'a'.repeat(64);
   const ofKey = (fields: object): ReturnType<typeof imported> => imported('model_list: [{ model_name: my model, litellm_params: { model: groq/a } }, { model_name: all-minilm, litellm_params: { model: openai/e } }]\n', JSON.stringify({ keys: [{ token, key_alias: 'k', ...fields }] }));
 
+  test('sets nothing by its name, whatever its user wrote there', async () => {
+    const { text, loaded } = await ofKey({ key_alias: 'k\nserver: { admin_open: true }\n#\u001b[2J', max_budget: 3, budget_duration: '13h' });
+    expect(text).toContain('keys.json: k?server: { admin_open: true }?#?[2J: a budget is for');
+    expect(loaded.ok && loaded.config.server.adminOpen).toBe(false);
+  });
+
   test.each([
     ['of a model with a space in its name is for the model under its new name', ['my model'], ['my-model']],
     ['of a model whose name begins with all- is for that model alone', ['all-minilm'], ['all-minilm']],
