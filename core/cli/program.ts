@@ -23,7 +23,7 @@ import { serveWithWorkers } from '../run/parent.ts';
 import { codeOf } from '../run/serving.ts';
 import type { Starting } from '../run/serving.ts';
 import { numberOfWorker, serveForParent } from '../run/worker.ts';
-import { counted } from '../table.ts';
+import { counted, printableLines } from '../table.ts';
 import { version } from '../version.ts';
 import type { WorkerPeers } from '../workers/peers.ts';
 import { createAskRunning } from './ask-running.ts';
@@ -294,7 +294,7 @@ try {
 } catch (thrown) {
   const code = thrown instanceof Exit ? thrown.code : thrown instanceof PortInUse ? 3 : thrown instanceof UnusableSocket ? 1 : 70;
   const text = !(thrown instanceof Exit) && code === 70 && thrown instanceof Error ? thrown.stack : (thrown as Error).message;
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${printableLines(String(text))}\n`);
   await tellRefusal(code, String(text));
   process.exit(code);
 }

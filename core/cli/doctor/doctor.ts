@@ -7,7 +7,7 @@ import type { Output } from '../../host/command.ts';
 import type { AnyPlugin, Finding, LoadedPlugin } from '../../host/plugin.ts';
 import { RedisClient } from '../../host/redis.ts';
 import type { Logger } from '../../logger.ts';
-import { counted, printable } from '../../table.ts';
+import { counted, printable, printableLines } from '../../table.ts';
 import { version } from '../../version.ts';
 import { isFields } from '../../wire/fields.ts';
 import { allRunning, isAnswering } from '../ask-running.ts';
@@ -122,5 +122,5 @@ const marks: Readonly<Record<Finding['state'], string>> = { good: '✓', note: '
 
 function textOf(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ part }) => part.length));
-  return findings.map(({ part, state, text, fix }) => `${marks[state]} ${part.padEnd(width)}  ${text.split('\n').map(printable).join('\n')}${fix === undefined ? '' : `${text.includes('\n') ? '\n ' : ''} → ${printable(fix)}`}\n`).join('');
+  return findings.map(({ part, state, text, fix }) => `${marks[state]} ${part.padEnd(width)}  ${printableLines(text)}${fix === undefined ? '' : `${text.includes('\n') ? '\n ' : ''} → ${printable(fix)}`}\n`).join('');
 }

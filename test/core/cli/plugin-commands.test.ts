@@ -1,5 +1,8 @@
 /** Commands of plugins: which are refused, and one that an outsider brings, run by the executable. */
+import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -127,6 +130,17 @@ describe('a command of an outsider’s plugin', () => {
     const { code, stdout } = await run(['hello', sly, '--json', '--config', file]);
     expect([code, stdout]).toEqual([0, String.raw`["hello a\u009b31m\u202eb\u2028, mock, 1"]`]);
     expect(JSON.parse(stdout)).toEqual([`hello ${sly}, mock, 1`]);
+  });
+
+  it('prints no control character of what a database says when it refuses', async () => {
+    const words = Buffer.from('SFATAL\0C28P01\0Mgo \u001b[2J\u009b31maway\0\0');
+    const refusal = Buffer.concat([Buffer.from('E'), Buffer.from([0, 0, 0, words.length + 4]), words]);
+    const database = createServer((socket) => socket.on('error', () => {}).once('data', () => socket.end(refusal))).listen(0, '127.0.0.1');
+    await once(database, 'listening');
+    const url = `postgres://u:p@127.0.0.1:${(database.address() as AddressInfo).port}/d`;
+    const { code, stderr } = await run(['db', 'status', '--config', fileOf('refused.json', configWith(['stream/mock', { use: 'log/journal', with: { store: 'postgres', url } }]))]);
+    database.close();
+    expect([code, stderr.split('\n').at(-2)]).toEqual([4, 'The log store cannot be used: go ?[2J?31maway']);
   });
 
   it.concurrent('is refused with exit code 2 for a flag that it does not have', async () => {

@@ -1,7 +1,7 @@
 /** One request of the log, whole, as text for a terminal. */
 import { askedBody } from '../../../../core/log/asked.ts';
 import type { LoggedDetail } from '../../../../core/log/store.ts';
-import { printable } from '../../../../core/table.ts';
+import { printable, printableLines } from '../../../../core/table.ts';
 import { about, costOf, count, duration } from './figures.ts';
 
 export function detailText(record: LoggedDetail): string {
@@ -38,4 +38,4 @@ function slowest(timings: LoggedDetail['timings']): string | null {
 }
 
 const bodyText = (title: string, body: unknown): string[] =>
-  body === null ? [] : [`\n${title}\n`, `${(typeof body === 'string' ? body : JSON.stringify(body, null, 2)).split('\n').map(printable).join('\n')}\n`];
+  body === null ? [] : [`\n${title}\n`, `${printableLines(typeof body === 'string' ? body : JSON.stringify(body, null, 2))}\n`];
