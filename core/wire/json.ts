@@ -145,6 +145,9 @@ const manyDigits = 16;
 /** True if the brackets outside strings are nested deeper than `limit` levels. */
 export const isDeeper = (bytes: Buffer, limit: number): boolean => shapeOf(bytes, limit) === null;
 
+/** The number of objects, of their members, and of arrays in a JSON text. */
+export const partsIn = (bytes: Buffer): number => shapeOf(bytes, Infinity)?.parts ?? 0;
+
 interface Shape {
   /** The number of objects, of their members, and of arrays. */
   readonly parts: number;

@@ -34,6 +34,14 @@ it('comments without an end are refused as a body without an end is', async () =
   await up.asked[0]?.closed;
 });
 
+it.each([['objects', '[{}', ',{}', ']'], ['names', '{"a":0', ',"b":0', '}']])('a body of more %s than there is memory for is refused', async (_, begin, more, end) => {
+  const many = (count: number): string => `${whole.slice(0, -1)},"more":${begin}${more.repeat(count)}${end}}`;
+  const up = await provider(answers(many(12_000)), answers(many(18_000)));
+  const { chat } = await gatewayOf(oneUpstream(up.url, { server: { limits: { in_flight_bytes: 250_000 } } }));
+  expect(await contentOf(await chat({}))).toBe('whole');
+  expect((await errorOf(await chat({}))).code).toBe('upstream_response_too_large');
+});
+
 it('one body may end as a stream does', async () => {
   const up = await provider(answers(`${whole}\n\ndata: [DONE]\n\n`), answers('{"half":\n\ndata: [DONE]\n\n'));
   const { chat } = await gatewayOf(oneUpstream(up.url));
