@@ -44,9 +44,9 @@ export class Attempts {
     }
   }
 
-  /** The answer is not wanted any more: the running attempt ends, and its connection closes. */
+  /** The answer is not wanted any more: each attempt that runs ends, and its connection closes. The record is written next, so none may end later, not even one that has not begun to answer. */
   cancel(reason: GatewayError): void {
-    if (this.#running !== null) this.#broke(this.#running, reason);
+    for (const running of this.#open.slice()) this.#broke(running, reason);
   }
 
   /** Asks one candidate after the other, and then those again whose failure may have passed, until one has begun to answer. */

@@ -1,4 +1,5 @@
 /** The point of no return and what comes after it: cuts, keep-alive, clients that leave, readers that are slow. */
+import { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../_kit/gateway.ts';
@@ -298,6 +299,21 @@ describe('a client that leaves', () => {
     await reader.cancel();
     await up.asked[0]?.closed;
     await expect.poll(() => records).toMatchObject([{ outcome: 'gone' }]);
+  });
+
+  it('in the moment in which the first comment is due is on record with the provider that was asked', async () => {
+    const client = new Socket();
+    // after the pause, both are due in one turn of the event loop: the socket is destroyed, and the comment is written before it has told that it is closed
+    const up = await provider(() => void setImmediate(() => { client.destroy(); standStill(300); }));
+    // as it was when it was put on record
+    const attempts: string[] = [];
+    const watching = probe(({ hooks }) => hooks.log.tap((record) => void attempts.push(...record.attempts.map(({ provider: asked, outcome }) => `${asked} ${outcome}`))));
+    const { url, records } = await gatewayOf(oneUpstream(up.url, { server: { limits: { keep_alive_ms: 200 } } }), { plugins: [watching] });
+    const body = JSON.stringify(ask);
+    client.connect(Number(new URL(url).port), '127.0.0.1').write(`POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    await expect.poll(() => records).toMatchObject([{ outcome: 'gone', status: 200 }]);
+    expect(attempts).toEqual(['up client_closed']);
+    await up.asked[0]?.closed;
   });
 
   it('without reading anything closes the upstream', async () => {
