@@ -108,9 +108,10 @@ function newAnswer(vendor: Vendor, target: Target): AnswerState {
 
 /** wire: other servers than Groq, which has `event: error`, send `error` instead of `choices`, or beside them, and then count the tokens too (OpenRouter: Errors, vLLM). */
 function addError(answer: AnswerState, event: Fields): void {
-  const fault = decodeAnswerError(event, answer.target);
-  if (!Array.isArray(event['choices'])) throw fault;
-  answer.fault = fault;
+  answer.fault = decodeAnswerError(event, answer.target);
+  if (Array.isArray(event['choices'])) return;
+  addUsages(answer, event);
+  throw billed(answer.fault, answer.out);
 }
 
 function addEvent(answer: AnswerState, event: Fields): void {

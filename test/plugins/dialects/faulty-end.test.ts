@@ -87,6 +87,23 @@ describe('an error beside the choices of an answer', () => {
   });
 });
 
+describe('an error in place of the choices of an answer', () => {
+  const error = { code: 502, message: 'Provider disconnected' };
+  const { usage } = chat;
+
+  it('costs what its provider counted in a whole body', async () => {
+    const gateway = await scene('openai-chat', answers({ error, usage }));
+    expect((await gateway.chat({ model: 'plain' })).headers.get('x-provider')).toBe('other');
+    expect(gateway.records[0]).toMatchObject({ cost: '23', costIsUpperBound: false });
+  });
+
+  it('costs what its provider counted in an event', async () => {
+    const gateway = await scene('openai-chat', sse({ object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content: 'half' } }] }, { error, usage }));
+    expect(await (await gateway.chat({ model: 'plain', stream: true })).text()).toContain('Provider disconnected');
+    expect(gateway.records[0]).toMatchObject({ cost: '20', usageEstimated: false, attempts: [{ outcome: 'upstream_error' }] });
+  });
+});
+
 const { usage: _, ...uncounted } = chat;
 const open = { end: 'hang' } as const;
 it.each<readonly [string, Step]>([
