@@ -24,6 +24,7 @@ class SeenAttempt implements Attempt {
   #sent: readonly SentRequest[] = nothing;
   #counted: Usage | null = null;
   #hasBegun = false;
+  #isLeft = false;
 
   constructor({ number, candidate, reasoning, policy }: AttemptStart) {
     this.number = number;
@@ -59,6 +60,14 @@ class SeenAttempt implements Attempt {
 
   get counted(): Usage | null {
     return this.#counted;
+  }
+
+  leaves(): void {
+    this.#isLeft = true;
+  }
+
+  get isLeft(): boolean {
+    return this.#isLeft;
   }
 }
 

@@ -235,7 +235,7 @@ export class Attempts {
   #settle(running: RunningAttempt, end: GatewayError | 'outrun' | null): void {
     const exchange = this.#exchange;
     if (running.settled) return;
-    const isLeft = end !== null && !this.#isWhole(running) && (end === 'outrun' || running.cancellation.isCancelled || weLeave.has(end.code));
+    const isLeft = end !== null && !this.#isWhole(running) && (end === 'outrun' || running.cancellation.isCancelled || running.seen.isLeft || weLeave.has(end.code));
     running.close(end !== null, end === 'outrun' ? new GatewayError('client_closed', 'Another provider was quicker.') : undefined);
     this.#open.splice(this.#open.indexOf(running), 1);
     const { seen, reply } = running;

@@ -164,6 +164,8 @@ export interface Attempt {
   sends(request: SentRequest): void;
   /** Tells what the provider has counted so far, where it does so before the answer begins. It is on record where the attempt ends before its answer. */
   counts(usage: Usage): void;
+  /** Tells that the attempt fails while other requests of it are under way. The gateway closes their connections, and a provider that goes on bills them. */
+  leaves(): void;
 }
 
 export interface AttemptResult {

@@ -26,12 +26,21 @@ export async function embed(context: Streaming, parts: AttemptParts): Promise<Ch
   const { inputs } = request.ask;
   const calls = Array.from({ length: Math.ceil(inputs.length / embedder.most) }, (_, at) => embedder.encode(inputs.slice(at * embedder.most, (at + 1) * embedder.most), request, target));
   const answered: Part[] = [];
+  let underWay = 0;
   const found = await inTurns(calls, async (wire) => {
-    const part = await call(wire, embedder, { context, parts });
-    answered.push(part);
-    // the provider bills them, whatever comes of the others
-    parts.attempt.counts(usageOf(tokensOf(answered)));
-    return part;
+    underWay++;
+    try {
+      const part = await call(wire, embedder, { context, parts });
+      answered.push(part);
+      // the provider bills them, whatever comes of the others
+      parts.attempt.counts(usageOf(tokensOf(answered)));
+      return part;
+    } catch (thrown) {
+      if (underWay > 1) parts.attempt.leaves();
+      throw thrown;
+    } finally {
+      underWay--;
+    }
   });
   const vectors = found.flatMap((part) => part.vectors);
   if (vectors.length !== inputs.length) throw new GatewayError('upstream_invalid_response', `The provider sent ${vectors.length} vectors for ${inputs.length} inputs.`);

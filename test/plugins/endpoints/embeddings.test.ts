@@ -105,12 +105,26 @@ describe('POST /v1/embeddings', () => {
     expect(up.asked).toEqual([]);
   });
 
-  it('has the tokens of the calls that were answered on record, where one of several fails', async () => {
-    // eight calls run at one time, so the ninth begins when the first has its answer
-    const { embed, up, records } = await scene('titan', (response, asked) => (asked.json['inputText'] === 'text 0' ? likeTitan(response, asked) : asked.json['inputText'] === 'text 8' ? answers({ message: 'overloaded' }, { status: 503 })(response, asked) : undefined));
-    expect((await embed({ input: Array.from({ length: 12 }, (_, at) => `text ${at}`) })).status).toBe(503);
-    expect(up.asked).toHaveLength(9);
-    expect(records[0]).toMatchObject({ outcome: 'failed', cost: '0.000003', usage: { promptTokens: 3 } });
+  describe('where one of several calls fails, has on record', () => {
+    const fails = answers({ message: 'overloaded' }, { status: 503 });
+
+    it.each<[string, boolean, object]>([
+      ['what the answered ones used, at a provider that stops when the others are left', true, { cost: '0.000003', costIsUpperBound: false }],
+      ['the most that all of them may use, at a provider that goes on with the others', false, { cost: '0.000024', costIsUpperBound: true }],
+    ])('%s', async (_, cancellation, cost) => {
+      // eight calls run at one time, so the ninth begins when the first has its answer
+      const step: Step = (response, asked) => (asked.json['inputText'] === 'text 0' ? likeTitan(response, asked) : asked.json['inputText'] === 'text 8' ? fails(response, asked) : undefined);
+      const { embed, up, records } = await scene('titan', step, { mapping: { cancellation } });
+      expect((await embed({ input: Array.from({ length: 12 }, (_, at) => `text ${at}`) })).status).toBe(503);
+      expect(up.asked).toHaveLength(9);
+      expect(records[0]).toMatchObject({ outcome: 'failed', usage: { promptTokens: 3 }, ...cost });
+    });
+
+    it('nothing where it was the only one', async () => {
+      const { embed, records } = await scene('titan', fails, { mapping: { cancellation: false } });
+      expect((await embed({ input: 'one' })).status).toBe(503);
+      expect(records[0]).toMatchObject({ cost: null, usage: { promptTokens: null } });
+    });
   });
 
   describe.each<[string, object]>([['its client leaves', {}], ['its time is over', { timeout_ms: { first_byte: 1000 } }]])('where %s after some of its calls were answered', (end, policy) => {
