@@ -235,7 +235,7 @@ export class Attempts {
   #settle(running: RunningAttempt, end: GatewayError | 'outrun' | null): void {
     const exchange = this.#exchange;
     if (running.settled) return;
-    const isLeft = end !== null && !this.#isWhole(running) && (end === 'outrun' || running.cancellation.isCancelled || running.seen.isLeft || weLeave.has(end.code));
+    const isLeft = end !== null && !this.#isWhole(running) && (end === 'outrun' || leaves(running, end));
     running.close(end !== null, end === 'outrun' ? new GatewayError('client_closed', 'Another provider was quicker.') : undefined);
     this.#open.splice(this.#open.indexOf(running), 1);
     const { seen, reply } = running;
@@ -266,8 +266,12 @@ const adjustmentsOf = ({ request }: Exchange, source: ChunkSource | null): Excha
 
 const lostConnection: ReadonlySet<string> = new Set(['upstream_truncated', 'upstream_unreachable', 'upstream_idle_timeout']);
 
-/** Errors of the gateway's own, at which it closes the connection to a provider that goes on. */
-const weLeave: ReadonlySet<string> = new Set(['upstream_response_too_large', 'plugin_error', 'internal_error']);
+/** Errors at which the gateway closes the connection to a provider that goes on. */
+const weLeave: ReadonlySet<string> = new Set(['upstream_response_too_large', 'upstream_event_too_large', 'plugin_error', 'internal_error']);
+
+/** Whether a provider may go on with an attempt that has failed. Nobody reads on behind an event that is not valid; what is not valid from its beginning is no answer. */
+const leaves = ({ cancellation, seen, reply }: RunningAttempt, { code }: GatewayError): boolean =>
+  cancellation.isCancelled || seen.isLeft || weLeave.has(code) || (code === 'upstream_invalid_response' && !reply.isEmpty);
 
 function resultOf({ startedAt }: Exchange, { seen: attempt, firstPieceAt, reply: { answeredAt } }: RunningAttempt, end: GatewayError | 'outrun' | null): AttemptResult {
   const error = end === 'outrun' ? null : end;

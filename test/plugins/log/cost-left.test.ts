@@ -148,6 +148,18 @@ describe('the cost of a record', () => {
     expect(records[0]).toMatchObject({ costIsUpperBound: true, cost: '210', error: { code: 'plugin_error' } });
   });
 
+  it.each([['is no JSON', '{oops}', 'upstream_invalid_response'], ['is too large', 'x'.repeat(1_100_000), 'upstream_event_too_large']])('has an upper bound for an answer of which an event %s: it is read no further, and the provider goes on', async (_, data, code) => {
+    const { chat, records } = await scene([streams([counted, event({ content: 'four words of it' }), `data: ${data}\n\n`], { end: 'hang', everyMs: 5 })]);
+    await readEvents(await chat({ stream: true, max_tokens: 100 }));
+    expect(records[0]).toMatchObject({ outcome: 'cut', costIsUpperBound: true, cost: '210', error: { code } });
+  });
+
+  it('has none of an answer that is no JSON from its beginning, such as the page of a proxy', async () => {
+    const { chat, records } = await scene([answers('<html>', { headers: { 'content-type': 'text/html' } }), whole]);
+    expect((await chat({ max_tokens: 100 })).status).toBe(200);
+    expect(records[0]).toMatchObject({ costIsUpperBound: false, cost: '20' });
+  });
+
   it('has an upper bound for an answer that falls silent', async () => {
     const { chat, records } = await scene([begun], { policy: timeouts });
     await readEvents(await chat({ stream: true, max_tokens: 100 }));
