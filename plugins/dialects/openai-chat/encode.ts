@@ -125,7 +125,7 @@ class Draft {
     const hasTools = tools !== null && tools.length > 0;
     if (hasTools) this.#set(body, 'tools', withPlainSchemas(tools.map((tool) => this.#withoutBreakpoint(tool)), this.#vendor));
     if (hasTools) this.#set(body, 'parallel_tool_calls', parallelToolCalls);
-    if (this.#habits.efforts.none === null && this.#mustChoose()) {
+    if (this.#mustChoose() && (this.#habits.efforts.none === null || this.#isAskedToThink)) {
       body['tool_choice'] = 'auto';
       this.adjustments.add('tool_choice', 'relaxed to auto');
     } else if (hasTools || isForced(toolChoice)) this.#set(body, 'tool_choice', toolChoice === 'required' ? (this.#vendor.requiredWord ?? toolChoice) : toolChoice);
@@ -173,6 +173,11 @@ class Draft {
       if (said.word !== effort) this.adjustments.add('reasoning_effort', `changed to ${said.word}`);
       merge(body, said.fields);
     }
+  }
+
+  get #isAskedToThink(): boolean {
+    const { effort, maxTokens } = this.#reasoning;
+    return maxTokens !== null || (effort !== null && effort !== 'none');
   }
 
   /** Whether the caller forces a tool on a model that thinks unasked, and takes no forced tool while it thinks. */

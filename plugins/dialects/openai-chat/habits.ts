@@ -47,7 +47,7 @@ export interface Habits {
   readonly restsUnasked?: true;
   /** Parameters that it refuses, changes or uses up while it thinks. An effort that the gateway chose is left out where the caller sent one of them. `tool_choice` counts where it forces a tool. */
   readonly spares: readonly string[];
-  /** True if it thinks without being asked, and refuses a forced tool then: a tool that the caller forces is more important than thinking that nobody asked for. Where thinking cannot be turned off, the model may choose. */
+  /** True if it thinks without being asked, and refuses a forced tool then: a tool that the caller forces is more important than thinking that nobody asked for. Where the caller asked for thinking, or it cannot be turned off, the model may choose. */
   readonly stopsForTool?: true;
   /** True if `tool_choice` is a word only: no tool can be forced by its name. */
   readonly namesNoTool?: true;

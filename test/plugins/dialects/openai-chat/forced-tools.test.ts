@@ -22,6 +22,24 @@ describe('a forced tool', () => {
     expect(changesOf(name, named, { externalId })).toEqual(['reasoning turned off']);
   });
 
+  it.each<[string, string, object]>([
+    ['deepseek', 'deepseek-v4-pro', { thinking: { type: 'enabled' }, reasoning_effort: 'high' }],
+    ['moonshot', 'kimi-k2.6', { thinking: { type: 'enabled', keep: 'all' } }],
+    ['alibaba', 'qwen3.7-plus', { enable_thinking: true, thinking_budget: 16_384 }],
+  ])('gives way to thinking that the caller asked %s %s for, which refuses both together', (name, externalId, on) => {
+    const asked = { externalId, reasoning: { effort: 'high' } } as const;
+    expect(bodyOf(name, named, asked)).toMatchObject({ ...on, tools, tool_choice: 'auto' });
+    expect(changesOf(name, named, asked)).toContain('tool_choice relaxed to auto');
+    expect(bodyOf(name, named, { externalId, reasoning: { effort: 'none' } })).toMatchObject({ tool_choice: named.toolChoice });
+    expect(changesOf(name, named, { externalId, reasoning: { effort: 'none' } })).toEqual([]);
+  });
+
+  it('gives way to a budget that the caller set too', () => {
+    const asked = { externalId: 'qwen3.7-plus', reasoning: { maxTokens: 3000 } };
+    expect(bodyOf('alibaba', named, asked)).toMatchObject({ enable_thinking: true, thinking_budget: 3000, tool_choice: 'auto' });
+    expect(changesOf('alibaba', named, asked)).toEqual(['tool_choice relaxed to auto']);
+  });
+
   it('is none where the caller only says among which tools the model may choose', () => {
     const among = { tools, toolChoice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [tools[1]] } } };
     expect(bodyOf('alibaba', among, { externalId: 'qwen3.7-plus' })).not.toHaveProperty('enable_thinking');
