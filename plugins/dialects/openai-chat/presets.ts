@@ -169,7 +169,11 @@ export const vendors: readonly Vendor[] = [
     // wire: within a tool loop earlier reasoning must come back; a model that does not use it ignores it (Fireworks: Reasoning, Interleaved thinking)
     replay: { field: 'reasoning_content' },
     countsLogprobs: true,
-    families: [{ match: /gpt-oss/, efforts: gptOss }],
+    families: [
+      { match: /gpt-oss/, efforts: gptOss },
+      // wire: above `high` these know `max`, and think many times longer then (anomalyco/models.dev#3777, 2026-07, and #6237, 2026-09; langchain-ai/open-swe#1415, 2026-06)
+      { match: /deepseek-v4|glm-5p[2-9]|kimi-k3/, efforts: saidAs('none', 'low', 'low', 'medium', 'high', 'max') },
+    ],
   },
   {
     name: 'openrouter',
