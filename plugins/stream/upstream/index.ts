@@ -1,6 +1,6 @@
 /**
  * Opens an attempt over HTTP: encodes the request in the provider's dialect, sends it on the provider's pool of connections, and
- * returns the answer as chunks. It acts at `open`, after all other plugins. It speaks HTTP/1.1; a connection carries one request
+ * returns the answer as chunks. It acts at `open`, after all other plugins, and at `route` of a dry run. It speaks HTTP/1.1; a connection carries one request
  * at a time and stays open. It follows no redirect and has its own time limit for connecting. It sends a request again only where
  * a connection that was used before is closed before the first byte of the answer.
  */
@@ -20,6 +20,7 @@ import { connectionsBy } from './connection.ts';
 import { dispatch } from './dispatch.ts';
 import type { AttemptParts, Upstream } from './dispatch.ts';
 import { wayTo } from '../../../core/wire/egress/way.ts';
+import { sayable } from './dry-run.ts';
 import { embed } from './embeddings.ts';
 import { createIdentities } from './identities.ts';
 import { publicInternet } from './images/addresses.ts';
@@ -46,6 +47,8 @@ export const upstreamBy = (reach: Reach): AnyPlugin => definePlugin({
       upstreams.set(provider.id, open);
       return open;
     };
+    // cost: a request is encoded when it is sent; a dry run is sent to nobody
+    hooks.route.tap({ stage: LATE }, (candidates, context) => (context.isDryRun ? sayable(candidates, context, dialects) : candidates));
     hooks.open.tapPromise({ stage: LATE }, async (context) => {
       const { attempt } = context;
       const { provider: entry, mapping, model } = attempt.candidate;

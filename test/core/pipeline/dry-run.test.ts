@@ -76,6 +76,29 @@ describe('a dry run', () => {
     ]);
   });
 
+  it('rules out whom the request cannot be said to, as the request itself finds out before anything is sent', async () => {
+    const [one, two] = [await provider(), await provider()];
+    const reasoning = true;
+    const gateway = await gatewayOf({
+      providers: { one: { dialect: 'anthropic', base_url: one.url, api_key: 'k' }, two: { dialect: 'openai-chat', base_url: two.url, api_key: 'k' } },
+      models: [
+        { id: 'both', free: true, providers: [{ providerId: 'one', externalId: 'claude-fable-5', reasoning }, { providerId: 'two', externalId: 'x', reasoning }] },
+        { id: 'alone', free: true, providers: [{ providerId: 'one', externalId: 'claude-fable-5', reasoning }] },
+      ],
+      routing: { default: { strategy: 'ordered' } },
+    });
+    const { candidates } = await explained(gateway, { model: 'both', reasoning_effort: 'none' });
+    expect(candidates.map(({ provider: id, standing, by, reason }) => ({ id, standing, by, reason }))).toEqual([
+      { id: 'two', standing: true, by: 'route/policy', reason: 'ordered: place 2 in the list' },
+      { id: 'one', standing: false, by: 'stream/upstream', reason: expect.stringContaining('cannot stop reasoning') as string },
+    ]);
+    expect((await gateway.chat({ model: 'both', reasoning_effort: 'none' })).headers.get('x-provider')).toBe('two');
+    const [dryly, really] = [await gateway.chat({ model: 'alone', reasoning_effort: 'none' }, dry), await gateway.chat({ model: 'alone', reasoning_effort: 'none' })];
+    expect([dryly.status, await errorOf(dryly)]).toEqual([really.status, await errorOf(really)]);
+    expect((await explained(gateway, { model: 'alone', reasoning_effort: 'low' })).candidates[0]?.standing).toBe(true);
+    expect(one.asked).toEqual([]);
+  });
+
   it('does not take the try of a target whose rest is over', async () => {
     const up = await provider(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after-ms': '50' } }), answers(completion('hello')));
     const two = await provider();

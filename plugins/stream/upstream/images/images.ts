@@ -48,7 +48,7 @@ export class Images {
   }
 
   /** Whether the provider of this target needs images of the request as bytes. */
-  static areNeeded({ request, config }: Streaming, { fetchesImage }: Dialect, target: Target): boolean {
+  static areNeeded({ request, config }: Pick<Streaming, 'request' | 'config'>, { fetchesImage }: Dialect, target: Target): boolean {
     return fetchesImage !== undefined && config.server.fetchImages && hasImages(request.messages) && request.messages.some((message) => partsOf(message).some((part) => addressIn(part, fetchesImage, target) !== null));
   }
 
