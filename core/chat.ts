@@ -42,6 +42,8 @@ export interface Native {
   readonly afterCalls?: number;
   /** What a provider of another form does not get, in the words of the caller's form. */
   readonly lost?: readonly string[];
+  /** What it gets in place of something else. */
+  readonly changed?: readonly Adjustment[];
   /** Why the request cannot be answered without it: a provider of another form is not asked. */
   readonly needed?: { readonly param: string; readonly message: string };
 }

@@ -67,6 +67,7 @@ function withoutNative(request: ChatRequest, form: string | undefined): { readon
 function note(native: Native | undefined, left: Adjustments): void {
   if (native?.needed !== undefined) throw new GatewayError('unsupported_value', native.needed.message, { param: native.needed.param });
   for (const parameter of native?.lost ?? []) left.add(parameter, 'dropped');
+  for (const { parameter, change } of native?.changed ?? []) left.add(parameter, change);
 }
 
 function messageOf(message: Message, left: Adjustments): readonly Message[] {

@@ -147,10 +147,12 @@ class Draft {
   #setReasoning(body: Body): void {
     const { effort, maxTokens } = this.#target.reasoning;
     const { externalId, reasoning: ability } = this.#target.mapping;
-    const reasoning: Body = { ...fieldsOf(this.#own['reasoning']) };
+    const { effort: own, ...reasoning }: Body = fieldsOf(this.#own['reasoning']);
     if (maxTokens !== null && this.#habits.takesBudget) reasoning['max_tokens'] = this.#budget(maxTokens);
     else if (maxTokens !== null) this.adjustments.add('reasoning.max_tokens', 'dropped');
+    else if (effort === 'xhigh' && own !== undefined && this.#habits.knowsMax) reasoning['effort'] = own;
     else if (effort !== null) {
+      if (own !== undefined) this.adjustments.add('reasoning_effort', 'taken as xhigh');
       const word = this.#habits.effortWord(effort, externalId);
       if (effort === 'none' && word === null) refuseNone(this.#target);
       if (word !== effort) this.adjustments.add('reasoning_effort', word === null ? 'dropped' : `changed to ${word}`);

@@ -18,6 +18,8 @@ export interface Habits {
   readonly takesSeed: boolean;
   /** True if it takes `reasoning.max_tokens`. */
   readonly takesBudget: boolean;
+  /** True if it knows the effort `max`, above `xhigh`. */
+  readonly knowsMax: boolean;
   /** True if it sends the text of its reasoning only when `reasoning.summary` is set. */
   readonly asksSummary: boolean;
   /** The vendor's own fields, which it gets unchanged. */
@@ -33,6 +35,7 @@ const openai: Habits = {
   needsItemIds: false,
   takesSeed: false,
   takesBudget: false,
+  knowsMax: true,
   asksSummary: true,
   passes: [],
   // wire: each model has its own set of efforts, and `none` and `minimal` mean different things (OpenAI: Reasoning models). So the effort goes out
@@ -43,8 +46,9 @@ const openai: Habits = {
 const vendors: ReadonlyMap<string, Partial<Habits>> = new Map<string, Partial<Habits>>([
   ['azure', { namesDeployments: true, query: { 'api-version': 'api_version' } }],
   // wire: xAI streams its summaries without being asked (xAI: Reasoning)
-  ['xai', { hasOnlySystem: true, takesSeed: true, asksSummary: false, effortWord: (effort, model) => grokEffortWords(model)[effort] }],
-  ['openrouter', { hasOnlySystem: true, needsItemIds: true, takesBudget: true, passes: ['models', 'provider', 'plugins', 'route', 'session_id', 'top_k'] }],
+  ['xai', { hasOnlySystem: true, takesSeed: true, knowsMax: false, asksSummary: false, effortWord: (effort, model) => grokEffortWords(model)[effort] }],
+  // wire: to `max` 400 "Invalid option: expected one of xhigh|high|medium|low|minimal|none" (earendil-works/pi#3787, 2026)
+  ['openrouter', { hasOnlySystem: true, needsItemIds: true, knowsMax: false, takesBudget: true, passes: ['models', 'provider', 'plugins', 'route', 'session_id', 'top_k'] }],
 ]);
 
 /** The habits for one target. */

@@ -117,10 +117,13 @@ const own: Readonly<Record<string, (value: unknown) => boolean>> = {
   client_metadata: () => false,
 };
 
+/** wire: the highest effort of OpenAI's newest models (OpenAI: Reasoning models, GPT-5.6), for which no other format has a word */
+const highest = 'max';
+
 /** Fields that chat completions has too, and those that nobody here knows: a provider may know them. */
 function restOf(more: Fields, { verbosity }: Fields, { effort, max_tokens: budget }: Fields): Fields {
   const others = Object.entries(more).filter(([field, value]) => !Object.hasOwn(own, field) && value !== null);
-  const thinking = { ...(effort !== undefined && { effort }), ...(budget !== undefined && { max_tokens: budget }) };
+  const thinking = { ...(effort !== undefined && { effort: effort === highest ? 'xhigh' : effort }), ...(budget !== undefined && { max_tokens: budget }) };
   return { ...Object.fromEntries(others), ...(verbosity !== undefined && { verbosity }), ...(someFields(thinking) !== undefined && { reasoning: thinking }) };
 }
 
@@ -133,17 +136,18 @@ interface Asked {
 
 function nativeOf({ more, wanted, thinking, included }: Asked): { native?: Native } {
   const { format: _, verbosity: _verbosity, ...textFields } = wanted;
-  const { effort: _effort, max_tokens: _budget, ...reasoning } = thinking;
+  const { effort, max_tokens: _budget, ...others } = thinking;
+  const reasoning = { ...others, ...(effort === highest && { effort }) };
   const given = Object.entries(more).filter(([field, value]) => Object.hasOwn(own, field) && value !== null);
   const lost = [
     ...given.filter(([field, value]) => own[field]?.(value)).map(([field]) => field),
     ...Object.keys(textFields).map((field) => `text.${field}`),
-    ...Object.keys(reasoning).filter((field) => field !== 'summary' && field !== 'generate_summary').map((field) => `reasoning.${field}`),
+    ...Object.keys(others).filter((field) => field !== 'summary' && field !== 'generate_summary').map((field) => `reasoning.${field}`),
     ...included.filter((name) => name !== logprobs && name !== 'reasoning.encrypted_content').map((name) => `include.${name}`),
   ];
   const native: Fields = { ...Object.fromEntries(given), ...(someFields(textFields) && { text: textFields }), ...(someFields(reasoning) && { reasoning }), ...(included.length > 0 && { include: included }) };
   if (someFields(native) === undefined) return {};
-  return { native: { fields: native, lost, ...(native['prompt'] !== undefined && { needed: { param: 'prompt', message: 'No provider of this model knows stored prompts. Send the text in "instructions" or "input".' } }) } };
+  return { native: { fields: native, lost, ...(effort === highest && { changed: [{ parameter: 'reasoning_effort', change: 'taken as xhigh' }] }), ...(native['prompt'] !== undefined && { needed: { param: 'prompt', message: 'No provider of this model knows stored prompts. Send the text in "instructions" or "input".' } }) } };
 }
 
 const responseFormat: Check<ResponseFormat> = (param, value) => {

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { Chunk } from '../../../../core/chat.ts';
 import { rewriteText } from '../../../../core/pipeline/rewrite-text.ts';
 import { gatewayOf, probe, provider } from '../../../core/scene.ts';
-import type { TestGateway } from '../../../_kit/gateway.ts';
+import { oneUpstream, type TestGateway } from '../../../_kit/gateway.ts';
 import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
-import { nativeAnswer, nativeBody, nativeStream, nativeUpstream, respond, said, streamOf } from './stage.ts';
+import { ask, nativeAnswer, nativeBody, nativeStream, nativeUpstream, respond, said, streamOf } from './stage.ts';
 
 async function behind(...steps: Step[]): Promise<{ gateway: TestGateway; up: ScriptedUpstream }> {
   const up = await provider(...steps);
@@ -33,6 +33,27 @@ describe('a request', () => {
     expect(input).toEqual([{ role: 'user', content: [{ type: 'input_text', text: 'hi' }] }]);
     expect(tools).toEqual(body.tools.map((tool) => (tool.name === 'loose' ? { ...tool, parameters: { type: 'object', properties: {} } } : tool)));
     expect(sent).toEqual({ ...body, tools: undefined });
+  });
+
+  it('has the effort max, for which the other formats have no word', async () => {
+    const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
+    const reply = await ask(gateway, { model: 'native', reasoning: { effort: 'max' } });
+    expect([up.asked[0]?.json['reasoning'], reply.headers.get('x-adjusted')]).toEqual([{ effort: 'max' }, null]);
+  });
+
+  it.each(['xai', 'openrouter'])('has the effort xhigh in place of max at %s, which does not know it', async (dialect) => {
+    const up = await provider(nativeAnswer([said('Yes.')]));
+    const native = nativeUpstream(up.url);
+    const gateway = await gatewayOf({ ...native, providers: { own: { dialect, base_url: up.url, api_key: 'k' } }, models: [{ id: 'native', free: true, providers: [{ providerId: 'own', externalId: 'grok-4.6', dialect: 'openai-responses', reasoning: true }] }] });
+    const reply = await ask(gateway, { model: 'native', reasoning: { effort: 'max' } });
+    expect([up.asked[0]?.json['reasoning'], reply.headers.get('x-adjusted')]).toEqual([{ effort: 'xhigh' }, 'reasoning_effort: taken as xhigh']);
+  });
+
+  it('has the effort xhigh in place of max at a provider of another format', async () => {
+    const up = await provider();
+    const gateway = await gatewayOf(oneUpstream(up.url));
+    const reply = await ask(gateway, { model: 'thinker', reasoning: { effort: 'max' } });
+    expect([up.asked[0]?.json['reasoning_effort'], reply.headers.get('x-adjusted')]).toEqual(['xhigh', 'reasoning_effort: taken as xhigh']);
   });
 
   it('has the tools that stand in the conversation there alone', async () => {
