@@ -2,6 +2,7 @@
  * What the requests of this process have in memory: how many run, and how many bytes their bodies have. Both are bounded, because a
  * heap that is full ends the process. A request beyond a bound is refused before its body is read.
  */
+import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import type { ServerLimits } from '../limits.ts';
 import { GatewayError } from '../errors.ts';
@@ -24,6 +25,8 @@ const heapBytesPerRequest = 131_072;
 const ownBytes = 33_554_432;
 /** So much is left for requests at the least, so that no bound is below zero. */
 const leastBytes = 1_048_576;
+/** A worker starts and serves in it, however many there are. */
+const leastHeap = 67_108_864;
 
 /** The bounds of a process whose config names none. */
 export function defaultsOfHeap(): Pick<ServerLimits, 'inFlightBytes' | 'inFlightRequests'> {
@@ -35,7 +38,19 @@ export function defaultsOfHeap(): Pick<ServerLimits, 'inFlightBytes' | 'inFlight
 function givenHeap(): number | null {
   const flags = [...(process.env['NODE_OPTIONS'] ?? '').split(' '), ...process.execArgv];
   const megabytes = flags.map((flag) => /^--max[-_]old[-_]space[-_]size=(\d+)$/.exec(flag)?.[1]).findLast((found) => found !== undefined);
-  return megabytes === undefined ? null : Number(megabytes) * 1_048_576;
+  return megabytes === undefined ? null : Number(megabytes) * megabyte;
+}
+
+const megabyte = 1_048_576;
+
+/** What Node is told of the heap of each of several workers; nothing where the heap that it takes by itself is no larger. */
+export function heapFlagsOf(workers: number): string[] {
+  if (givenHeap() !== null) return [];
+  // wire: 0 or more than there is: nothing bounds the memory of this process
+  const memory = Math.min(totalmem(), process.constrainedMemory() || Infinity);
+  // safety: each process takes half of the memory for its heap, as if it had it alone. The heaps of two workers filled all of it under large bodies, and the kernel ended one
+  const share = Math.max(leastHeap, memory / 2 / workers);
+  return share < getHeapStatistics().heap_size_limit ? [`--max-old-space-size=${Math.floor(share / megabyte)}`] : [];
 }
 
 /** The limit that refused a request. */

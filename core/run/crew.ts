@@ -144,7 +144,7 @@ export class Crew {
     const numbers = new Set(Array.from(this.#members, ({ number }) => number));
     let number = 1;
     while (numbers.has(number)) number++;
-    const member = startMember(number);
+    const member = startMember(number, this.#parts.count);
     this.#members.add(member);
     void member.ended.then(() => this.#forget(member));
     member.channel.on('took', (id) => {

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { within } from '../cancellation.ts';
+import { heapFlagsOf } from '../http/in-flight.ts';
 import { Channel } from '../workers/channel.ts';
 import type { Peer } from '../workers/relay.ts';
 import { workerVariable } from './orders.ts';
@@ -30,8 +31,8 @@ export interface Member extends Peer {
 }
 
 /** Starts its process. It does nothing before it is asked to serve. */
-export function startMember(number: number): Member {
-  const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env: { ...process.env, [workerVariable]: String(number) } });
+export function startMember(number: number, workers: number): Member {
+  const child = spawn(process.execPath, [...process.execArgv, ...heapFlagsOf(workers), ...process.argv.slice(1)], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env: { ...process.env, [workerVariable]: String(number) } });
   const channel = new Channel(child);
   const ended = new Promise<string>((resolve) => {
     // all that it said is heard before: what it has taken must not be given to another one
