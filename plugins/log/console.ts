@@ -20,20 +20,29 @@ type Options = FromSchema<typeof schema>;
 
 /** cost: a write for each line is a system call that waits for the file or the terminal, a twentieth of the CPU of a plain request (test/bench). */
 const gatherMs = 20;
+/** safety: what a reader leaves in its pipe waits in memory, and a log driver that hangs would fill all of it. */
+const mostWaitingBytes = 8_388_608;
 
 export default definePlugin<Options>({
   name: 'log/console',
   summary: 'one line per request on stdout, JSON when it is not a terminal',
   schema,
-  apply({ hooks }, { format }) {
+  apply({ hooks, logger }, { format }) {
     const isText = format === 'text' || (format === 'auto' && process.stdout.isTTY);
     const line = isText ? textLine : jsonLine;
     let waiting = '';
+    let leftOut = 0;
     const flush = (): void => {
       if (waiting !== '') process.stdout.write(waiting);
       waiting = '';
     };
     hooks.log.tap((record) => {
+      if (process.stdout.writableLength > mostWaitingBytes) {
+        if (leftOut++ === 0) logger.warn('nothing reads stdout, and no more can wait; lines of requests are left out of it');
+        return;
+      }
+      if (leftOut > 0) logger.info('stdout is read again', { leftOut });
+      leftOut = 0;
       if (waiting === '') setTimeout(flush, gatherMs);
       waiting += `${line(record)}\n`;
     });

@@ -1,10 +1,11 @@
 /** log/console: one line for a request, with nothing of the conversation in it and nothing that a terminal would obey. */
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { jsonLine, textLine } from '../../../plugins/log/console.ts';
+import { start } from '../../_kit/executable.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
-import { answers, completion } from '../../_kit/upstream.ts';
+import { answers, completion, pause } from '../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
 
 async function recordOf(request: object): Promise<RequestRecord> {
@@ -51,4 +52,29 @@ describe('the line of a request', () => {
     expect(jsonLine(record)).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
     expect(JSON.parse(jsonLine(record))).toMatchObject({ requestedModel: model });
   });
+});
+
+test('lines that nobody reads do not fill the memory: later ones are left out, until stdout is read again', async () => {
+  const key = 'sk-caller-0123456789';
+  const long = 'x'.repeat(500_000);
+  const gateway = await start({ keys: [{ name: 'wordy', key, metadata: { long } }], plugins: ['endpoints/chat-completions', 'auth/keys', 'stream/mock', 'log/console'], providers: { mock: { dialect: 'mock' } } });
+  const ask = async (model: string): Promise<void> => {
+    await (await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` }, body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }) })).text();
+  };
+  const { output, child } = gateway;
+  child.stdout?.pause();
+  for (let i = 0; i < 40; i++) await ask('first');
+  expect(output().stderr.split('lines of requests are left out').length - 1).toBe(1);
+  child.stdout?.resume();
+  for (let i = 0; !output().stdout.includes('"later"'); i++) {
+    await ask('later');
+    await pause(50);
+  }
+  const leftOut = Number(/"stdout is read again".*"leftOut":(\d+)/.exec(output().stderr)?.[1]);
+  const written = output().stdout.split('"first"').length - 1;
+  expect(leftOut).toBeGreaterThanOrEqual(40 - written);
+  // so many wait at the most
+  expect(written).toBeLessThan(25);
+  expect(written).toBeGreaterThan(15);
+  expect(await gateway.stop()).toBe(0);
 });
