@@ -58,6 +58,8 @@ export async function checkStore(dataDir: string, options: StoreOptions): Promis
   const database = databaseOf(settingsOf(dataDir, options));
   const part = 'store';
   try {
+    const hindrance = await database.hindrance();
+    if (hindrance !== null) return { part, state: 'fault', text: `${database.place} ${hindrance.text}`, fix: hindrance.fix };
     const migrations = await database.migrations();
     if (migrations.some(({ isKnown }) => !isKnown)) return { part, state: 'fault', text: `${database.place} is ${stateText(migrations)}` };
     const applied = migrations.filter(({ isApplied }) => isApplied).length;

@@ -1,6 +1,7 @@
-/** The store for `gateway db`: reads which migrations it has without changing it, and applies the others. */
+/** The store for `gateway db` and `gateway doctor`: reads which migrations it has without changing it, applies the others, and says why it takes no records. */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import type { Client } from 'pg';
 import type { MigrationState } from './migrations.ts';
 import { stateOf } from './migrations.ts';
 import { sqliteMigrations } from './sqlite-migrations.ts';
@@ -13,6 +14,8 @@ export interface Database {
   /** Its address without a password. */
   readonly place: string;
   migrations(): Promise<readonly MigrationState[]>;
+  /** Why it takes no records although it answers, and what to do; null: nothing is known to keep it from that. */
+  hindrance(): Promise<{ readonly text: string; readonly fix: string } | null>;
   migrate(): Promise<void>;
 }
 
@@ -23,7 +26,8 @@ export function databaseOf(settings: StoreSettings): Database {
   const isServer = store === 'postgres';
   return {
     place: isServer ? `postgres ${placeOf(url ?? '')}` : `sqlite ${sqliteFile(dataDir)}`,
-    migrations: () => (isServer ? ofServer(url ?? '') : ofFile(sqliteFile(dataDir))),
+    migrations: () => (isServer ? onServer(url ?? '', ofServer) : ofFile(sqliteFile(dataDir))),
+    hindrance: async () => (isServer ? await onServer(url ?? '', hindranceOn) : null),
     async migrate() {
       const opened = await createStore(settings);
       try {
@@ -54,17 +58,48 @@ async function ofFile(file: string): Promise<readonly MigrationState[]> {
   }
 }
 
-async function ofServer(url: string): Promise<readonly MigrationState[]> {
-  const [{ Client }, { postgresMigrations }] = await Promise.all([import('pg'), import('./postgres-migrations.ts')]);
+async function onServer<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const { Client } = await import('pg');
   const client = new Client({ connectionString: verified(url), connectionTimeoutMillis: connectMs, query_timeout: connectMs });
   // safety: without a listener an error of the connection ends the process
   client.on('error', () => {});
   await client.connect();
   try {
-    const { rows } = await client.query<{ found: string | null }>("select to_regclass('gateway_migrations') as found");
-    const isBegun = rows[0]?.found != null;
-    return await stateOf(async (sql) => (isBegun ? (await client.query<Record<string, unknown>>(sql)).rows : []), postgresMigrations);
+    return await work(client);
   } finally {
     await client.end();
   }
+}
+
+async function ofServer(client: Client): Promise<readonly MigrationState[]> {
+  const { postgresMigrations } = await import('./postgres-migrations.ts');
+  const { rows } = await client.query<{ found: string | null }>("select to_regclass('gateway_migrations') as found");
+  const isBegun = rows[0]?.found != null;
+  return await stateOf(async (sql) => (isBegun ? (await client.query<Record<string, unknown>>(sql)).rows : []), postgresMigrations);
+}
+
+/** A partition can be made by the owner of its table alone, so the user that writes needs more than the right to insert. */
+const standing = `
+  select current_user as name, current_setting('transaction_read_only') = 'on' as "isReadOnly", current_setting('server_encoding') as encoding,
+  current_schema() as schema, coalesce(has_schema_privilege(current_schema()::text, 'CREATE'), false) as "mayCreate",
+  (select string_agg(relname, ', ' order by relname) from pg_class where relnamespace = (select oid from pg_namespace where nspname = current_schema()) and relname like 'gateway\\_%' and relkind in ('r', 'p') and not pg_has_role(relowner, 'USAGE')) as foreign`;
+
+interface Standing {
+  readonly name: string;
+  readonly isReadOnly: boolean;
+  readonly encoding: string;
+  readonly schema: string | null;
+  readonly mayCreate: boolean;
+  readonly foreign: string | null;
+}
+
+async function hindranceOn(client: Client): Promise<{ text: string; fix: string } | null> {
+  const { name, isReadOnly, encoding, schema, mayCreate, foreign } = (await client.query<Standing>(standing)).rows[0] as Standing;
+  if (isReadOnly) return { text: 'takes no records, because it is read-only', fix: 'let url of log/journal lead to the primary; where it does, see default_transaction_read_only' };
+  if (schema === null) return { text: `has no schema for tables: none of the search_path of ${name} is there`, fix: 'create one of them' };
+  if (!mayCreate) return { text: `takes no records of a new week, because ${name} may not create tables in the schema ${schema}`, fix: `grant create on schema ${schema} to ${name}` };
+  if (foreign !== null) return { text: `takes no records of a new week, because ${name} does not own ${foreign}`, fix: `alter table … owner to ${name}` };
+  // SQL_ASCII takes every byte, and UTF-8 comes back as it went in
+  if (encoding !== 'UTF8' && encoding !== 'SQL_ASCII') return { text: `is in ${encoding}, so records with other characters become dead letters`, fix: 'let url of log/journal lead to a database with the encoding UTF8' };
+  return null;
 }

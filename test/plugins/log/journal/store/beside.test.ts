@@ -3,6 +3,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { checkStore } from '../../../../../plugins/log/journal/commands.ts';
 import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
 import { prune } from '../../../../../plugins/log/journal/upkeep.ts';
@@ -164,4 +165,39 @@ test('no statement has a name, so that a pooler may send each over another conne
   const names = heard.flatMap((sent) => namesIn(Buffer.concat(sent)));
   expect(names.length).toBeGreaterThan(4);
   expect(new Set(names)).toEqual(new Set(['']));
+});
+
+describe('gateway doctor, of a database that answers and takes no records', () => {
+  const found = async (url: string): Promise<readonly unknown[]> => {
+    const { state, text, fix } = await checkStore('', { store: 'postgres', url, retention_days: 0 });
+    return [state, text.replace(/^postgres \S+ /, ''), fix];
+  };
+  const as = (user: string, url: string): string => Object.assign(new URL(url), { username: user }).href;
+
+  test('says that it is read-only', async () => {
+    const url = server.database();
+    await opened(url);
+    expect((await found(url))[0]).toBe('good');
+    server.psql(url, `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`);
+    expect(await found(url)).toEqual(['fault', 'takes no records, because it is read-only', expect.stringContaining('lead to the primary')]);
+  });
+
+  test('says what its user may not', async () => {
+    const url = server.database();
+    server.psql(url, 'create role modest login; revoke create on schema public from public');
+    const modest = as('modest', url);
+    expect(await found(modest)).toEqual(['fault', 'takes no records of a new week, because modest may not create tables in the schema public', 'grant create on schema public to modest']);
+    server.psql(url, 'grant create on schema public to modest');
+    expect((await found(modest))[0]).toBe('note');
+    await opened(url);
+    server.psql(url, 'grant all on all tables in schema public to modest');
+    expect(await found(modest)).toEqual(['fault', expect.stringMatching(/^takes no records of a new week, because modest does not own gateway_attempts, .*gateway_tags$/), 'alter table … owner to modest']);
+    server.psql(url, 'alter role modest set search_path = nowhere');
+    expect(await found(modest)).toEqual(['fault', 'has no schema for tables: none of the search_path of modest is there', 'create one of them']);
+  });
+
+  test('says that it cannot hold all characters', async () => {
+    server.psql(server.url, "create database latin encoding 'LATIN1' template template0 lc_collate 'C' lc_ctype 'C'");
+    expect(await found(Object.assign(new URL(server.url), { pathname: '/latin' }).href)).toEqual(['fault', 'is in LATIN1, so records with other characters become dead letters', expect.stringContaining('encoding UTF8')]);
+  });
 });
