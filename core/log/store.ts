@@ -92,6 +92,14 @@ export interface LogPage {
   readonly next: string | null;
 }
 
+/** A page of records with their bodies. */
+export interface ExportedPage {
+  readonly data: readonly LoggedDetail[];
+  readonly next: string | null;
+  /** The page ends before it is full, because its bodies are large. */
+  readonly isCut?: boolean;
+}
+
 export interface StatsRow {
   /** The value of the dimension; null: records that have none. */
   readonly value: string | null;
@@ -202,8 +210,8 @@ export interface StoreStatus {
 export interface LogReader {
   /** Newest first, unless `sort` says otherwise. A search in bodies goes on until the page is full, or the end is reached. */
   list(query: LogQuery, page: PageOptions): Promise<LogPage>;
-  /** As `list`, with bodies: what an export is made of. */
-  exportRows(query: LogQuery, page: PageOptions): Promise<{ readonly data: readonly LoggedDetail[]; readonly next: string | null }>;
+  /** As `list` without `sort`, with bodies: what an export is made of. */
+  exportRows(query: LogQuery, page: PageOptions): Promise<ExportedPage>;
   /** Also a record that this process has just written, and that a list may not have yet. Null: there is none. */
   get(id: string): Promise<LoggedWhole | null>;
   /** Deletes the bodies of a record, which stays without them. False: it had none. */

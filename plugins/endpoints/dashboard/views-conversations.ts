@@ -9,7 +9,7 @@ import { queryOf } from './views.ts';
 import type { ViewRequest } from './views.ts';
 
 /** `scanned`: records without bodies; `read`: records with bodies, which are many times larger. */
-const most = { scanned: 1000, read: 200, page: 50, opening: 200, sought: 80 };
+const most = { scanned: 1000, read: 200, page: 50, cut: 4, opening: 200, sought: 80 };
 const day = 86_400_000;
 /** Names that are usual for what a conversation is known by, the likeliest first. */
 const usual = ['session-id', 'conversation-id', 'thread-id', 'chat-id', 'session', 'conversation', 'thread', 'chat'];
@@ -70,15 +70,17 @@ function shownOf(value: string | null, records: readonly LoggedRequest[], openin
 
 const openingOf = (record: LoggedDetail | undefined): string | null => (record === undefined ? null : (messagesOf(record).filter(({ role }) => role === 'user').map(textOf)[0]?.slice(0, most.opening) ?? null));
 
-/** The newest records that fit, the oldest of them first. */
+/** The newest records that fit, the oldest of them first. safety: 200 records with large bodies would be more than the heap has. */
 async function read(reader: LogReader, query: LogQuery): Promise<{ records: LoggedDetail[]; isAll: boolean }> {
   const records: LoggedDetail[] = [];
   let cursor: string | null = null;
+  let cut = 0;
   do {
     const page = await reader.exportRows(query, { limit: most.page, cursor });
     records.push(...page.data);
     cursor = page.next;
-  } while (cursor !== null && records.length < most.read);
+    if (page.isCut === true) cut++;
+  } while (cursor !== null && cut < most.cut && records.length < most.read);
   return { records: records.toReversed(), isAll: cursor === null };
 }
 

@@ -59,18 +59,20 @@ export function createLogReader({ client, others, events, counts, trouble, reten
 interface Found<Record> {
   readonly data: readonly Record[];
   readonly next: string | null;
+  readonly isCut?: boolean;
 }
 
 /** A search looks through some records at a time, so that records that come are stored in between. It goes on until the page is full. */
 async function wholePage<Record>(read: (query: LogQuery, page: ListOptions) => Promise<Found<Record>>, query: LogQuery, { signal, ...page }: PageOptions): Promise<Found<Record>> {
-  let { data, next } = await read(query, page);
+  let { data, next, isCut = false } = await read(query, page);
   const isWanted = (): boolean => signal?.aborted !== true;
-  while (query.text !== null && next !== null && data.length < page.limit && isWanted()) {
+  while (query.text !== null && next !== null && !isCut && data.length < page.limit && isWanted()) {
     const more = await read(query, { ...page, limit: page.limit - data.length, cursor: next });
     data = [...data, ...more.data];
     next = more.next;
+    isCut = more.isCut ?? false;
   }
-  return { data, next };
+  return { data, next, isCut };
 }
 
 /** safety: the message of a database driver may hold an address or a user name, so the caller does not get it. */

@@ -3,7 +3,7 @@ import { facetFields, keyedName } from '../../../../core/log/fields.ts';
 import { queriesOf } from '../sql/engine.ts';
 import type { Engine, Queries } from '../sql/engine.ts';
 import { mostRows } from '../../../../core/log/store.ts';
-import type { ListOptions, LoggedWhole, LogFacets, LogPage, LogQuery, Rank, Series, SeriesOptions, SeriesPoint, StatsRow } from '../../../../core/log/store.ts';
+import type { ExportedPage, ListOptions, LoggedDetail, LoggedWhole, LogFacets, LogPage, LogQuery, Rank, Series, SeriesOptions, SeriesPoint, StatsRow } from '../../../../core/log/store.ts';
 import { parsedJson, readDetail, readRecord, readWhole } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
 import { groupsOf } from '../sums/rollup.ts';
@@ -23,6 +23,10 @@ const withBodies = 'left join gateway_bodies b on b.id = r.id';
 
 const facetRows = 10_000;
 const seriesValues = 10;
+/** So many bodies are read with one question. */
+const bodiesAtOnce = 5;
+/** safety: a body may have 32 MiB, and 50 of them at once end the process, or are longer than a string can be. */
+const mostCharacters = 16_777_216;
 
 export function createReader(engine: Engine): Reader {
   const { grammar } = engine;
@@ -37,10 +41,18 @@ export function createReader(engine: Engine): Reader {
       const { rows, next } = await page(query, options);
       return { data: rows.map(readRecord), next };
     },
-    async exportRows(query, options) {
+    async exportRows(query, options): Promise<ExportedPage> {
       const { rows, next } = await page(query, options);
-      const bodies = await bodiesById(queries, rows);
-      return { data: rows.map((row) => readDetail({ ...row, ...(bodies.get(row['id']) ?? noBodies) })), next };
+      const data: LoggedDetail[] = [];
+      let characters = 0;
+      for (let at = 0; at < rows.length; at += bodiesAtOnce) {
+        const some = rows.slice(at, at + bodiesAtOnce);
+        const bodies = await bodiesById(queries, some);
+        for (const body of bodies.values()) for (const text of Object.values(body)) if (typeof text === 'string') characters += text.length;
+        data.push(...some.map((row) => readDetail({ ...row, ...(bodies.get(row['id']) ?? noBodies) })));
+        if (characters > mostCharacters && at + bodiesAtOnce < rows.length) return { data, next: some.at(-1)?.['id'] as string, isCut: true };
+      }
+      return { data, next };
     },
     async get(id): Promise<LoggedWhole | null> {
       if (!isId(id)) return null;

@@ -1,5 +1,5 @@
 /** What a store is. There are two, SQLite and PostgreSQL, and one contract suite runs on both. The worker uses one, and so do the commands of this plugin. */
-import type { Fault, ListOptions, LogFacets, LoggedDetail, LoggedWhole, LogPage, LogQuery, Series, SeriesOptions, StatsOptions, StatsRow } from '../../../../core/log/store.ts';
+import type { ExportedPage, Fault, ListOptions, LogFacets, LoggedWhole, LogPage, LogQuery, Series, SeriesOptions, StatsOptions, StatsRow } from '../../../../core/log/store.ts';
 import type { Row } from '../sql/rows.ts';
 import { messageOf } from '../../../../core/exit.ts';
 import type { KeyStore } from './keys.ts';
@@ -19,8 +19,8 @@ export interface StoreSettings {
 export interface Reader {
   /** Newest first. */
   list(query: LogQuery, options: ListOptions): Promise<LogPage>;
-  /** As `list`, with bodies. */
-  exportRows(query: LogQuery, options: ListOptions): Promise<{ readonly data: readonly LoggedDetail[]; readonly next: string | null }>;
+  /** As `list` without `sort`, with bodies. */
+  exportRows(query: LogQuery, options: ListOptions): Promise<ExportedPage>;
   get(id: string): Promise<LoggedWhole | null>;
   stats(query: LogQuery, options: StatsOptions): Promise<readonly StatsRow[]>;
   series(query: LogQuery, options: SeriesOptions): Promise<Series>;

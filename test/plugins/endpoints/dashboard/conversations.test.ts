@@ -1,5 +1,6 @@
 /** Conversations: which requests belong together, what each turn adds, and how one reads it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { LogQuery, PageOptions } from '../../../../core/log/store.ts';
 import { chainsOf, turnsOf } from '../../../../plugins/endpoints/dashboard/histories.ts';
 import { conversationsView, conversationView } from '../../../../plugins/endpoints/dashboard/views-conversations.ts';
 import { aRecord, memoryLog } from '../../../_kit/log.ts';
@@ -63,6 +64,14 @@ describe('the views', () => {
   test('know them by their history', async () => {
     const view: any = await conversationsView(asked(log, 'by=history'));
     expect(view.data.map(({ opening, turns }: any) => [opening, turns])).toEqual([['Nobody’s', 1], ['What is it?', 2], ['Other', 1]]);
+  });
+
+  test('are read in part where their texts are so large that pages are cut', async () => {
+    const large = memoryLog();
+    for (let turn = 0; turn < 20; turn++) large.add({ createdAt: at(20 - turn), metadata: { 'session-id': 's1' }, request: { messages: [user(`Turn ${turn}`)] } });
+    const cut = async (query: LogQuery, page: PageOptions) => ({ ...(await large.exportRows(query, { ...page, limit: 2 })), isCut: true });
+    const view: any = await conversationView({ ...asked(large, 'by=meta.session-id&value=s1'), reader: { ...large, exportRows: cut } });
+    expect([view.turns, view.isAll, view.opening]).toEqual([8, false, 'Turn 12']);
   });
 
   test('are none where the key is empty', async () => {

@@ -268,6 +268,20 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     expect(data[1]).toMatchObject({ id: idAt(begin + 298 * minute, 298), response: { choices: [{ text: 'It is 298' }] } });
   });
 
+  test('ends a page of an export early where bodies are large, and goes on behind it', async () => {
+    const large = await open(3650);
+    await large.insert(Array.from({ length: 12 }, (_, number) => rowFor({ at: begin + number, number, request: request('x'.repeat(5_000_000)) })));
+    const pages: { found: number[]; isCut: boolean | undefined }[] = [];
+    for (let cursor: string | null = null, isOver = false; !isOver; ) {
+      const page = await large.exportRows(everything, { limit: 50, cursor });
+      pages.push({ found: numbers(page.data), isCut: page.isCut });
+      cursor = page.next;
+      isOver = cursor === null;
+    }
+    expect(pages).toEqual([{ found: [11, 10, 9, 8, 7], isCut: true }, { found: [6, 5, 4, 3, 2], isCut: true }, { found: [1, 0], isCut: undefined }]);
+    await large.close();
+  });
+
   test('drops what is old, shows none of it, and goes on taking records', async () => {
     const day = 86_400_000;
     const now = Date.now();
