@@ -260,14 +260,19 @@ export class RedisLedger implements Ledger {
     for (const hold of this.#running) hold.owner = this.#name;
     const subjects = subjectsOf(this.#running);
     const formers = this.#formers.join(' ');
-    this.#formers.push(this.#name);
     let era = '';
-    for (let at = 0; at === 0 || at < subjects.length; at += chunk) {
-      const some = subjects.slice(at, at + chunk);
-      const now = this.#clock();
-      // what has ended meanwhile is held no more
-      const held = heldValues(some, this.#running, now);
-      era = (await this.#redis.run(registerScript, [aliveKey, eraKey, ...keysOf(some, now)], [this.#name, formers, this.#leaseMs, randomUUID(), JSON.stringify(held)])) as string;
+    try {
+      for (let at = 0; at === 0 || at < subjects.length; at += chunk) {
+        const some = subjects.slice(at, at + chunk);
+        const now = this.#clock();
+        // what has ended meanwhile is held no more
+        const held = heldValues(some, this.#running, now);
+        era = (await this.#redis.run(registerScript, [aliveKey, eraKey, ...keysOf(some, now)], [this.#name, formers, this.#leaseMs, randomUUID(), JSON.stringify(held)])) as string;
+      }
+    } catch (error) {
+      // safety: a Redis that refuses writes has not taken the name, and may refuse one for each request
+      if (era !== '' || !isRefused(error)) this.#formers.push(this.#name);
+      throw error;
     }
     this.#formers = [this.#name];
     return era;

@@ -170,6 +170,25 @@ describe('a request counts once', () => {
     await expect.poll(async () => (await touch(ledger), await seen(one))).toMatchObject({ requests: 300, tokens: 1500, running: 0, budgets: [{ spent: 900n, held: 0n }] });
   });
 
+  test('where Redis takes no writes for long, and each request tells it no more than the one before', async () => {
+    const one = limited('refused', { requests: 100_000 });
+    const ledger = ledgerOver(await connected(own.server.url));
+    onTestFinished(async () => void (await own.redis.config('SET', 'min-replicas-to-write', '0')));
+    const heard = async (): Promise<number> => Number(/total_net_input_bytes:(\d+)/.exec(await own.redis.info('stats'))?.[1]);
+    const bytesOf = async (requests: number): Promise<number> => {
+      const before = await heard();
+      for (let at = 0; at < requests; at++) ledger.settle(await holdOf(ledger, [one]), 0);
+      return (await heard()) - before;
+    };
+    // no replica is there, so Redis refuses each write
+    await own.redis.config('SET', 'min-replicas-to-write', '1');
+    const first = await bytesOf(50);
+    await bytesOf(150);
+    expect(await bytesOf(50)).toBeLessThan(1.5 * first);
+    await own.redis.config('SET', 'min-replicas-to-write', '0');
+    await expect.poll(async () => (await touch(ledger), (await seen(one))?.requests)).toBe(250);
+  });
+
   test('where Redis is slow and has just begun, so that it knows no script', async () => {
     const three = limited('begun', { requests: 3 });
     const near = ledgerOver(await connected(own.server.url));
