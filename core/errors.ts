@@ -142,6 +142,9 @@ function kindOf(code: ErrorCode | ErrorKind): Omit<ErrorKind, 'type'> & { readon
 
 const brand = Symbol.for('model-gateway.error');
 
+/** safety: a text of a caller that was cut may end with half of a character, and strict readers of JSON refuse all of a reply that has one. A plugin may be JavaScript, and give what is no text. */
+const wellFormed = <Text extends string | null>(text: Text): Text => (typeof text === 'string' ? (text.toWellFormed() as Text) : text);
+
 /** An error that a caller may see. Its message must not contain a key, an address of a provider, or a prompt. */
 export class GatewayError extends Error {
   readonly [brand] = true;
@@ -168,7 +171,7 @@ export class GatewayError extends Error {
   readonly isFinal: boolean;
 
   constructor(code: ErrorCode | ErrorKind, message: string, facts: ErrorFacts = {}) {
-    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    super(wellFormed(message), facts.cause === undefined ? undefined : { cause: facts.cause });
     this.name = 'GatewayError';
     const kind = kindOf(code);
     this.code = kind.code;
@@ -176,7 +179,7 @@ export class GatewayError extends Error {
     this.type = kind.type ?? typeOf(kind.status);
     this.retryable = kind.retryable ?? false;
     this.isFinal = kind.isFinal ?? false;
-    this.param = facts.param ?? null;
+    this.param = wellFormed(facts.param ?? null);
     this.retryAfterMs = facts.retryAfterMs ?? null;
     this.upstreamStatus = facts.upstreamStatus ?? null;
     this.headers = facts.headers ?? {};

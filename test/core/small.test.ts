@@ -36,6 +36,11 @@ describe('an error', () => {
     expect((error.cause as Error).message).toContain('hunter2');
   });
 
+  it('has no half of a character, where the text of a caller was cut', () => {
+    const error = new GatewayError('invalid_value', 'There is no "😀'.slice(0, -1), { param: 'metadata.😀'.slice(0, -1) });
+    expect(JSON.stringify(error.body())).toBe(JSON.stringify({ error: { message: 'There is no "\ufffd', type: 'invalid_request_error', param: 'metadata.\ufffd', code: 'invalid_value' } }));
+  });
+
   it('passes a provider’s own code and type through', () => {
     const error = new GatewayError({ status: 422, type: 'odd_error', code: 'odd' }, 'Odd.', { param: 'messages' });
     expect([error.status, error.retryable, error.body()]).toEqual([422, false, { error: { message: 'Odd.', type: 'odd_error', param: 'messages', code: 'odd' } }]);

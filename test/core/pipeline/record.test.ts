@@ -61,6 +61,13 @@ describe('what a caller writes is on record at its beginning, where it is long',
     expect(jsonLine(records[0]!).length).toBeLessThan(2000);
   });
 
+  it('and no error has half of a character: a strict reader of JSON would refuse the whole reply', async () => {
+    const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
+    const body = await (await chat({ model: `${'x'.repeat(99)}😀😀` })).text();
+    const { error } = JSON.parse(body) as { error: { message: string } };
+    expect([error.message.slice(0, 115), error.message.isWellFormed(), records[0]?.error?.message]).toEqual([`The model "${'x'.repeat(99)}\ufffd…" d`, true, error.message]);
+  });
+
   it('the path', async () => {
     const { get, records } = await gatewayOf(oneUpstream((await provider()).url));
     await get(`/${'x'.repeat(7000)}`);
