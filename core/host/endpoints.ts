@@ -1,5 +1,7 @@
 /** What plugins add to the port. A fault that would show only later, or in the answers of others, refuses the start. */
+import { H3 } from 'h3';
 import { GatewayError } from '../errors.ts';
+import { messageOf } from '../exit.ts';
 import type { Answer } from '../pipeline/answer.ts';
 import type { Door } from '../pipeline/door.ts';
 import type { Endpoint, Route, Routes } from '../http/routes.ts';
@@ -10,18 +12,20 @@ export function createRoutes() {
   const endpoints: Endpoint[] = [];
   const doors: Door[] = [];
   const routes: Route[] = [];
+  const router = new H3({ silent: true });
   let isSealed = false;
   const take = (route: Route): void => {
     // the port has taken over what there was at the start
     if (isSealed) throw new Error(`the plugin "${route.plugin}" adds ${route.method} ${route.path} after the start; add it in apply()`);
     const other = routes.find((one) => one.method === route.method && shapeOf(one.path) === shapeOf(route.path));
     if (other !== undefined) throw new Error(`${route.method} ${route.path} is an endpoint of ${other.plugin} already; choose another path, or leave one of the two plugins out`);
+    checkPath(router, route);
     routes.push(route);
   };
   const routesOf = (plugin: string): Routes => ({
     add(endpoint) {
       const fault = faultOf(endpoint);
-      if (fault !== null) throw new Error(`the endpoint ${endpoint.method} ${endpoint.path} cannot be used: ${fault}`);
+      if (fault !== null) throw unusable(endpoint, fault);
       take(routeOf(plugin, endpoint));
       endpoints.push(blaming(plugin, endpoint));
     },
@@ -36,6 +40,17 @@ export function createRoutes() {
     return endpoints;
   };
   return { endpoints, doors, routesOf, seal };
+}
+
+const unusable = ({ method, path }: Pick<Route, 'method' | 'path'>, fault: string): Error => new Error(`the endpoint ${method} ${path} cannot be used: ${fault}`);
+
+/** Throws where the router of the port takes no such path. safety: the port would say so after the start, of no plugin, and nobody would close what the plugins have opened. */
+function checkPath(router: H3, { method, path }: Route): void {
+  try {
+    router.on(method, path, () => null);
+  } catch (error) {
+    throw unusable({ method, path }, messageOf(error));
+  }
 }
 
 /** The path without the names of its parameters. */

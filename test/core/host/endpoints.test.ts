@@ -33,6 +33,10 @@ describe('an endpoint of a plugin', () => {
     await expect(serving(fault)).rejects.toThrow(`The plugin "test/probe" refuses to start: the endpoint GET /probe cannot be used: ${words}`);
   });
 
+  it.each(['/x/:id([', '/x/:', '/x/**/y/**'])('refuses the start where the router takes no such path: %s', async (path) => {
+    await expect(serving({ path })).rejects.toThrow(`The plugin "test/probe" refuses to start: the endpoint GET ${path} cannot be used: `);
+  });
+
   it('comes too late after the start', async () => {
     let late = (): void => {};
     const { get } = await gatewayOf(oneUpstream('http://127.0.0.1:9'), { plugins: [probe(({ hooks, routes }) => {
