@@ -5,7 +5,7 @@ import { partsOf, type Turn, turnsOf, withResultsAtCalls } from '../../../core/w
 import { textOf } from '../../../core/wire/fields.ts';
 import { argumentsIn } from '../families/call-arguments.ts';
 import { callIdFrom } from '../families/call-ids.ts';
-import type { BlockPlace } from '../families/thinking-blocks.ts';
+import { type BlockPlace, cutAt } from '../families/thinking-blocks.ts';
 import { type Block, blocksOf, type Writing } from './content.ts';
 import { nativeOf } from './form.ts';
 import { thinkingOf } from './thinking.ts';
@@ -138,9 +138,10 @@ function takeText(reversed: ContentPart[], length: number): ContentPart[] {
   for (let left = length; left > 0 && reversed.length > 0; ) {
     const part = reversed.pop() as ContentPart;
     const text = textOf(part.text) ?? '';
-    if (text.length > left) {
-      reversed.push({ ...part, text: text.slice(left) });
-      taken.push({ type: 'text', text: text.slice(0, left) });
+    const cut = cutAt(text, left);
+    if (text.length > cut) {
+      reversed.push({ ...part, text: text.slice(cut) });
+      taken.push({ type: 'text', text: text.slice(0, cut) });
     } else taken.push(part);
     left -= text.length;
   }

@@ -5,6 +5,7 @@ import type { Target } from '../../../core/wire/dialect.ts';
 import { partsOf, type Turn, type Turns, turnsOf } from '../../../core/wire/turns.ts';
 import { argumentsIn } from '../families/call-arguments.ts';
 import { lettersAndDigits, nineCharacters } from '../families/call-ids.ts';
+import { cutAt } from '../families/thinking-blocks.ts';
 import type { CachePoints } from './cache-points.ts';
 import { type Block, documentBlock, type DocumentNames, imageBlock, unsupported } from './media.ts';
 import { modelClassOf } from './models.ts';
@@ -174,7 +175,7 @@ class Writer {
       if (text === null) throw unsupported(this.#pathOf(part), `Bedrock takes no part of type "${part.type}" in an assistant message.`);
       const end = before + text.length;
       for (let next = thoughts.at(-1); next?.place.calls === 0 && next.place.text <= end; next = thoughts.at(-1)) {
-        const cut = Math.max(0, next.place.text - before);
+        const cut = cutAt(text, Math.max(0, next.place.text - before));
         add(text.slice(0, cut));
         blocks.push(next.block);
         text = text.slice(cut);

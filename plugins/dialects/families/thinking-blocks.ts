@@ -30,3 +30,9 @@ export function placeOf(after: unknown): BlockPlace {
   const { text, calls, parts } = fieldsOf(after);
   return { text: typeof text === 'number' ? text : 0, calls: typeof calls === 'number' ? calls : 0, ...(typeof parts === 'number' && { parts }) };
 }
+
+/**
+ * Where to cut a text so that so many units come before the cut: behind a character that would be parted there.
+ * wire: half of a character is a 400 (Anthropic: error text "not valid JSON: no low surrogate in string"). A client may have changed the text since.
+ */
+export const cutAt = (text: string, units: number): number => (/^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, units - 1), units + 1)) ? units + 1 : units);

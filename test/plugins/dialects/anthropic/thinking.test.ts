@@ -69,6 +69,11 @@ describe('thinking', () => {
     expect(blocks.map((block) => (block['text'] as string | undefined) ?? '').join('')).toBe('Let me look. And more.');
   });
 
+  it('parts no character of a text that the client has changed', () => {
+    const texts = sent({ ...messageOf('interleaved-thinking'), content: 'Let me look.😀 And more.' }).blocks.flatMap(({ text }) => (text === undefined ? [] : [text as string]));
+    expect([texts.join(''), texts.map((text) => text.isWellFormed())]).toEqual(['Let me look.😀 And more.', [true, true]]);
+  });
+
   it('keeps its place over two turns', () => {
     const [first, second] = [messageOf('redacted-thinking'), messageOf('interleaved-thinking')];
     const body = JSON.parse(dialect.encode(requestOf({ messages: [user, first, user, second, ...resultsOf(second)] }), targetOf('anthropic', sonnet)).body) as { messages: { content: { type: string }[] }[] };

@@ -393,6 +393,11 @@ describe('reasoning of earlier answers', () => {
     expect(turnOf(answer)).toEqual([block(' Think \n', 'c2ln'), { text: 'Both.' }, { reasoningContent: { redactedContent: 'aGlkZGVu' } }, { text: ' Now.' }, use('a'), block('More.', 'Mm5k'), use('b')]);
   });
 
+  it('parts no character of a text that the client has changed', () => {
+    const said = turnOf({ ...answer, content: 'Both😀 Now.' }).flatMap(({ text }) => (text === undefined ? [] : [text as string]));
+    expect([said.join(''), said.map((text) => text.isWellFormed())]).toEqual(['Both😀 Now.', [true, true]]);
+  });
+
   it('goes back in front of an answer that has no text', () => {
     expect(turnOf({ ...answer, content: null, reasoning_details: [first] })[0]).toEqual(block(' Think \n', 'c2ln'));
   });
