@@ -66,7 +66,6 @@ export { objectIn } from './wire/json.ts';
 export { createLineReader } from './wire/lines.ts';
 export { retryAfterMs } from './wire/retry-after.ts';
 export { createSseReader } from './wire/sse.ts';
-export type { SseReader } from './wire/sse.ts';
 export { partsOf, turnsOf } from './wire/turns.ts';
 export type { Turn, Turns } from './wire/turns.ts';
 export { statusOfWords, upstreamError } from './wire/upstream-error.ts';

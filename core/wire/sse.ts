@@ -6,9 +6,6 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { Framer, WireEvent } from './dialect.ts';
 import { GatewayError } from '../errors.ts';
 
-/** The framer of server-sent events. */
-export type SseReader = Framer;
-
 /** Characters that the parser counts beside the data of an event: `data: `, and a line end that it has not recognised yet. */
 const framing = 16;
 
@@ -16,7 +13,7 @@ const framing = 16;
  * Makes the reader of one stream. It throws `upstream_event_too_large` as soon as the data of an event is known to have more than
  * `maxEventBytes` bytes of UTF-8; the events that came together with it, before it, are returned first, and the next call throws.
  */
-export function createSseReader({ maxEventBytes }: { readonly maxEventBytes: number }): SseReader {
+export function createSseReader({ maxEventBytes }: { readonly maxEventBytes: number }): Framer {
   let events: WireEvent[] = [];
   let isTooLarge = false;
   // safety: the parser strips the byte order mark. If the TextDecoder did so as well, a second mark, which is data, would be lost
