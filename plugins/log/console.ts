@@ -6,7 +6,7 @@ import { styleText } from 'node:util';
 import type { FromSchema } from 'json-schema-to-ts';
 import type { RequestRecord } from '../../core/pipeline/context.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
-import { printableJson } from '../../core/table.ts';
+import { printable, printableJson } from '../../core/table.ts';
 
 const schema = {
   type: 'object',
@@ -22,6 +22,8 @@ type Options = FromSchema<typeof schema>;
 const gatherMs = 20;
 /** safety: what a reader leaves in its pipe waits in memory, and a log driver that hangs would fill all of it. */
 const mostWaitingBytes = 8_388_608;
+/** A caller may write any text in the place of a model. */
+const longestName = 100;
 
 export default definePlugin<Options>({
   name: 'log/console',
@@ -64,7 +66,7 @@ export function textLine(record: RequestRecord): string {
   const parts = [
     styleText('dim', createdAt.slice(11, 19)),
     styleText(colour, String(status)),
-    `${printable(requestedModel ?? '–')}${provider === null ? '' : ` → ${provider}/${model}`}`,
+    `${printable((requestedModel ?? '–').slice(0, longestName))}${provider === null ? '' : ` → ${provider}/${model}`}`,
     `${durationMs} ms`,
     timeToFirstTokenMs === null ? '' : `(first ${timeToFirstTokenMs} ms)`,
     usage.promptTokens === null && usage.completionTokens === null ? '' : `${about}${usage.promptTokens ?? '?'}+${usage.completionTokens ?? '?'} tokens`,
@@ -74,6 +76,3 @@ export function textLine(record: RequestRecord): string {
   ];
   return parts.filter((part) => part !== '').join('  ');
 }
-
-/** A text from a caller, safe to show on a terminal: at most 100 characters, without control characters and escape sequences. */
-const printable = (text: string): string => text.slice(0, 100).replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?');
