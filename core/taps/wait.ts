@@ -19,15 +19,20 @@ export class Wait {
     this.#ms = patienceOf(tapped.hook);
   }
 
-  /** Resolves as the observer's promise does, and rejects when that is late. Resolves at once where the observer is not waited for. */
+  /** Resolves as the observer's promise does, and without a value when that is late. Resolves at once where the observer is not waited for. An observer that fails when nobody waits any more is reported. */
   for(answer: Promise<unknown>): Promise<unknown> {
     const startedAt = performance.now();
-    const isTrusted = this.#isTrusted;
     return new Promise((resolve, reject) => {
+      let isAwaited = this.#isTrusted;
       let timer: NodeJS.Timeout | undefined;
+      const goOn = (): void => {
+        if (isAwaited) this.#overrun(startedAt);
+        isAwaited = false;
+        resolve(undefined);
+      };
       // cost: most answer within this tick, and a timer for each is 2 % of the CPU of a plain request
-      const soon = isTrusted ? setImmediate(() => (timer = setTimeout(() => reject(this.#overrun(startedAt)), this.#ms))) : undefined;
-      if (!isTrusted) resolve(undefined);
+      const soon = isAwaited ? setImmediate(() => (timer = setTimeout(goOn, this.#ms))) : undefined;
+      if (!isAwaited) goOn();
       const came = (): void => {
         clearImmediate(soon);
         clearTimeout(timer);
@@ -39,7 +44,7 @@ export class Wait {
       };
       const failed = (thrown: unknown): void => {
         came();
-        if (isTrusted) reject(thrown);
+        if (isAwaited) reject(thrown);
         else report(thrown, this.#tapped);
       };
       answer.then(answered, failed);
@@ -51,14 +56,12 @@ export class Wait {
     return this.#tapped.hook === 'health' || this.#overruns < overrunsAtMost;
   }
 
-  #overrun(startedAt: number): Error {
+  #overrun(startedAt: number): void {
     // calls that were under way at the same time count as one overrun
-    if (startedAt >= this.#overranAt) {
-      this.#overranAt = performance.now();
-      this.#overruns++;
-      if (!this.#isTrusted) this.#tell('warn', 'an observer is late again and again; it goes on, but nobody waits for it until it is in time');
-    }
-    return new Error(`no answer within ${this.#ms} ms`);
+    if (startedAt < this.#overranAt) return;
+    this.#overranAt = performance.now();
+    this.#overruns++;
+    this.#tell('warn', this.#isTrusted ? 'an observer is late; the gateway goes on without waiting for it' : 'an observer is late again and again; it goes on, but nobody waits for it until it is in time', { waitedMs: this.#ms });
   }
 
   #inTime(): void {
@@ -66,8 +69,8 @@ export class Wait {
     this.#overruns = 0;
   }
 
-  #tell(level: 'info' | 'warn', message: string): void {
+  #tell(level: 'info' | 'warn', message: string, facts: object = {}): void {
     const { plugin, hook, logger } = this.#tapped;
-    logger[level](message, { plugin, hook });
+    logger[level](message, { plugin, hook, ...facts });
   }
 }
