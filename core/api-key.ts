@@ -32,7 +32,7 @@ export function createApiKey(): ApiKey {
   return { key, id, hash: `sha256:${hash('sha256', key)}` };
 }
 
-/** The least characters of an admin key: nobody can try all keys of this length, at the rate at which wrong ones are answered. */
+/** The minimum length of an admin key. Wrong keys are answered so slowly that nobody can try all keys of this length. */
 export const shortestKey = 16;
 
 /** Makes an admin key with 256 random bits. Its prefix tells it from a caller's key. */
@@ -41,13 +41,13 @@ export function createAdminKey(): string {
   return body + base62(BigInt(crc32(body)), 6);
 }
 
-/** The part of a caller's key that is no secret; null: it is no key of this form. */
+/** The public part of a caller's key; null where the text is not a key of this form. */
 export const prefixOf = (key: string): string | null => /^(gwk_[0-9A-Za-z]{12})_/.exec(key)?.[1] ?? null;
 
 /** The key of an `authorization` header; undefined: it has none in a valid form. */
 export const bearerOf = (header: string | undefined): string | undefined => /^Bearer ([\x21-\x7e]{1,512})$/i.exec(header ?? '')?.[1];
 
-/** The moment of a date (its first one, by UTC), or of a time with its zone, both in ISO 8601, in epoch milliseconds. Null: it is none, or of a day that does not exist. */
+/** Epoch milliseconds of an ISO 8601 date (its start in UTC), or of an ISO 8601 time with a zone. Null where the text is neither, or the day does not exist. */
 export function momentOf(text: string): number | null {
   const [, day = ''] = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? [];
   const midnight = new Date(`${day}T00:00:00Z`);
@@ -59,9 +59,9 @@ export function momentOf(text: string): number | null {
 export interface KeyHash {
   /** SHA-256 of the key as 64 hex digits. */
   readonly hash: string;
-  /** The part of the key that is no secret, `gwk_` and its id; null: it has none, or it is not known. */
+  /** The public part of the key, `gwk_` and its id; null: the key has none, or it is not known. */
   readonly prefix: string | null;
-  /** Epoch milliseconds from which on it is refused, that of its entry included; null: never. */
+  /** The key is refused from this time on, in epoch milliseconds: its own end or that of its entry, whichever is earlier. Null: never. */
   readonly expiresAt: number | null;
 }
 
@@ -70,11 +70,11 @@ export interface KeyEntry {
   readonly name: string;
   /** One for each key of the caller: while a key is rotated, the new one and the old one. */
   readonly hashes: readonly KeyHash[];
-  /** Epoch milliseconds from which on no key of the caller is good; null: never. */
+  /** No key of the caller is valid from this time on, in epoch milliseconds; null: never. */
   readonly expiresAt: number | null;
   /** Every key of the caller is refused. */
   readonly disabled: boolean;
-  /** Epoch milliseconds. What was kept for a key of this name before was another holder's: the store may have had such a key, which was deleted. Null: the name alone says whose it is. */
+  /** Epoch milliseconds. Data that was kept under this name before this time belongs to another caller, whose key was deleted from the store. Null: the name alone identifies the caller. */
   readonly since: number | null;
   /** Gives the place of the entry in the config: `gateway.config.yaml:12`. Null: it is not from the config. */
   readonly writtenAt: (() => string) | null;
@@ -86,13 +86,13 @@ export interface KeyEntry {
   readonly logBodies: boolean;
   /** Whether answers to this key are kept for its exact repeats. */
   readonly cache: boolean;
-  /** Instead of those of the server; null: those. */
+  /** The names of the reasoning fields in replies to this caller; null: those of the server. */
   readonly reasoningFields: readonly ReasoningField[] | null;
-  /** Null: only those of the `limits` block. */
+  /** Null: only the limits of the `limits` block apply. */
   readonly limits: Amounts | null;
 }
 
-/** Callers' keys by name: those of the config, and those that a plugin has beside them. Whoever knows a caller by name finds here what is its due. */
+/** Callers' keys by name: those of the config, and those that a plugin adds. The settings of a caller (models, limits, metadata) are found here by name. */
 export class CallerKeys {
   readonly #written: ReadonlyMap<string, KeyEntry>;
   readonly #brought = new Map<string, KeyEntry>();
@@ -111,12 +111,12 @@ export class CallerKeys {
     return [...this.#written.values(), ...this.#brought.values()];
   }
 
-  /** Whether the config has a key of this name. No plugin can bring another one then. */
+  /** Whether the config has a key of this name. Then a plugin cannot add a key of this name. */
   isWritten(name: string): boolean {
     return this.#written.has(name);
   }
 
-  /** Takes keys, or with null takes them away, and tells who listens. */
+  /** Adds keys, or removes those whose entry is null, and calls the listeners. */
   bring(changes: ReadonlyMap<string, KeyEntry | null>): void {
     for (const [name, key] of changes) {
       if (key === null || this.#written.has(name)) this.#brought.delete(name);
@@ -125,7 +125,7 @@ export class CallerKeys {
     for (const listener of this.#listeners) listener([...changes.keys()]);
   }
 
-  /** Calls back with the names of keys that have changed. It ends with the gateway. */
+  /** Calls back with the names of the keys that have changed. The listener lives as long as the gateway. */
   onChange(listener: (names: readonly string[]) => void): void {
     this.#listeners.push(listener);
   }

@@ -44,7 +44,7 @@ export class Cancellation {
     if (this.#isCancelled) throw this.#reason;
   }
 
-  /** Calls back when the work is cancelled, but not where it was cancelled before. Returns a function that removes the listener. */
+  /** Calls back when the work is cancelled; never where it was cancelled before this call. Returns a function that removes the listener. */
   onCancel(listener: () => void): () => void {
     this.#listeners ??= [];
     this.#listeners.push(listener);
@@ -59,7 +59,7 @@ export class Cancellation {
   }
 }
 
-/** Ends with the work, or rejects when the request is cancelled, whichever comes first. A plugin that hangs cannot keep the record from being written. `whenLate` gets what the work brings after that. */
+/** Settles as `work` does, or rejects when the request is cancelled, whichever comes first, so a plugin that hangs cannot delay the record. `whenLate` gets a result of `work` that comes after the cancellation. */
 export function unlessCancelled<T>(cancellation: Cancellation, work: T | Promise<T>, whenLate?: (value: T) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     cancellation.onCancel(() => reject(cancellation.reason));
@@ -73,8 +73,8 @@ export function unlessCancelled<T>(cancellation: Cancellation, work: T | Promise
 }
 
 /**
- * Acts when so many milliseconds are over. Returns the function that lifts the limit.
- * safety: after a pause of the event loop, timers that are due run before the sockets are read; so what has come in time is read first.
+ * Calls `act` after `ms` milliseconds. Returns the function that clears the timer.
+ * safety: after a pause of the event loop, due timers run before the sockets are read. `act` waits for that read, so that data which came in time counts.
  */
 export function timeLimit(ms: number, act: () => void): () => void {
   let soon: NodeJS.Immediate | undefined;
@@ -85,7 +85,7 @@ export function timeLimit(ms: number, act: () => void): () => void {
   };
 }
 
-/** What the work resolves to; `late` where it takes longer than so many milliseconds. Rejects as the work does. */
+/** Resolves with the result of `work`, or with `late` where `work` takes longer than `ms` milliseconds. Rejects as `work` does. */
 export async function within<Value, Late>(work: Promise<Value>, ms: number, late: Late): Promise<Value | Late> {
   const { promise: over, resolve } = Promise.withResolvers<Late>();
   const lift = timeLimit(ms, () => resolve(late));
@@ -98,7 +98,7 @@ export async function within<Value, Late>(work: Promise<Value>, ms: number, late
 
 const tooLate = Symbol('too late');
 
-/** What the work resolves to. Throws where it takes longer than so many milliseconds. */
+/** Resolves with the result of `work`. Throws where `work` takes longer than `ms` milliseconds. */
 export async function inTime<Value>(work: Promise<Value>, ms: number): Promise<Value> {
   const value = await within(work, ms, tooLate);
   if (value === tooLate) throw new Error(`no answer within ${ms} ms`);

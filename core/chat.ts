@@ -16,35 +16,35 @@ export interface Reasoning {
   readonly effort: Effort | null;
   /** The budget: tokens for the thinking phase. */
   readonly maxTokens: number | null;
-  /** The field in which the caller said it, for errors: `reasoning.effort`. Absent: the caller said nothing. */
+  /** The request field in which the caller set the reasoning, for error messages: `reasoning.effort`. Absent: the caller set nothing. */
   readonly field?: string;
-  /** True: the gateway chose it. It changes no other parameter of the request, and no error of it reaches the caller. */
+  /** True: the gateway chose the effort. Such an effort changes no other parameter of the request, and the caller gets no error about it. */
   readonly isAutomatic?: true;
-  /** True: the caller turned reasoning off by a switch, which asks for nothing where the model does not reason. Routing makes it the effort `none` where the model does. */
+  /** True: the caller turned reasoning off with a switch, which a model that does not reason accepts too. For a model that reasons, routing turns the switch into the effort `none`. */
   readonly isOff?: true;
 }
 
 /** The parameter that an error about reasoning names. */
 export const reasoningField = ({ field, maxTokens }: Reasoning): string => field ?? (maxTokens === null ? 'reasoning_effort' : 'reasoning.max_tokens');
 
-/** Nothing is asked of the reasoning. */
+/** The caller asks for no effort and no budget. */
 export const unsetReasoning: Reasoning = { effort: null, maxTokens: null };
 
 /**
- * What a message, a part, a call or a tool has of the caller's wire format alone (`ChatRequest.form`). A dialect of the same form sends
- * `fields`; for all others `core/wire/native.ts` takes it out and names what is lost.
+ * What only the caller's wire format (`ChatRequest.form`) has in a message, a part, a call or a tool. A dialect of the same format sends
+ * `fields`; for all other dialects `core/wire/native.ts` removes them and reports what is lost.
  */
 export interface Native {
   readonly fields: Readonly<Record<string, unknown>>;
-  /** There is nothing else: the message, part or tool exists in this form only. */
+  /** True: the whole message, part or tool exists in this format only. */
   readonly isAll?: boolean;
-  /** Of a part: how many calls of its message come before it. Absent: none. */
+  /** For a part: how many tool calls of its message come before the part. Absent: none. */
   readonly afterCalls?: number;
-  /** What a provider of another form does not get, in the words of the caller's form. */
+  /** The names of what a provider of another format does not get, in the words of the caller's format. */
   readonly lost?: readonly string[];
-  /** What it gets in place of something else. */
+  /** Parameters whose value such a provider gets in another form. */
   readonly changed?: readonly Adjustment[];
-  /** Why the request cannot be answered without it: a provider of another form is not asked. */
+  /** Why the request cannot be answered without these fields: a provider of another format is then not asked. */
   readonly needed?: { readonly param: string; readonly message: string };
 }
 
@@ -123,12 +123,12 @@ export interface EmbeddingAsk {
   readonly format: 'float' | 'base64';
 }
 
-/** How many tokens the messages and the tools of the request are. Nothing is answered, and nothing is charged. */
+/** A request for the number of tokens in its messages and tools. No model answers it, and nothing is charged. */
 export interface CountAsk {
   readonly kind: 'count';
 }
 
-/** What is asked of a model where it is no chat. Each kind has a door, a part of its own in the dialects, and models that can do it. */
+/** A request that is not a chat. Each kind has its own door, its own functions in the dialects, and models that support it. */
 export type Ask = EmbeddingAsk | CountAsk;
 
 /** A request as the pipeline sees it. A field is null if the caller did not set it. */
@@ -136,7 +136,7 @@ export interface ChatRequest {
   /** As the caller wrote it: a root id, an alias, `provider/model`, or the name of a routing policy. */
   readonly model: string;
   readonly messages: readonly Message[];
-  /** What is asked where it is no chat: then `messages` is empty, or it is what the question is about. Absent: a chat. */
+  /** Set where the request is not a chat. `messages` is then empty, or holds the messages to count. Absent: a chat. */
   readonly ask?: Ask;
   readonly stream: boolean;
   /** `stream_options.include_usage`: the caller wants a last event with the token counts. */
@@ -159,15 +159,15 @@ export interface ChatRequest {
   readonly logprobs: boolean | null;
   readonly topLogprobs: number | null;
   readonly user: string | null;
-  /** Every other top-level field, as the caller sent it. A provider that speaks the caller's wire format gets it; other dialects send what their wire knows, and name what they drop. */
+  /** Every other top-level field, as the caller sent it. A provider that speaks the caller's wire format gets all of them; other dialects send the fields that their wire format has, and report the fields that they drop. */
   readonly rest: Readonly<Record<string, unknown>>;
   /** The wire format in which the caller asks, where it is not the chat completions API: `messages`, `responses`. A dialect of the same form (`Dialect.form`) sends what the request has of this format alone. */
   readonly form?: string;
   /** Top-level fields of the caller's wire format alone, which no other format can say. */
   readonly native?: Native;
-  /** What the door needs to write its answer, and the log keeps with the request. No provider gets it. */
+  /** Data that the door needs to write its answer. The log keeps it with the request. No provider gets it. */
   readonly door?: Readonly<Record<string, unknown>>;
-  /** What the door itself left out or changed. */
+  /** Parameters that the door itself dropped or changed. */
   readonly adjustments?: readonly Adjustment[];
 }
 
@@ -214,23 +214,23 @@ export interface Usage {
   /** Completion tokens that are not reasoning. */
   readonly answer: number | null;
   readonly reasoning: number | null;
-  /** Searches of the web that the provider made and bills. Null: it searched, and did not say how often. Absent: it said nothing of searches. */
+  /** How many web searches the provider made and bills. Null: the provider searched, and did not say how often. Absent: it reported nothing about searches. */
   readonly webSearches?: number | null;
-  /** Absent: the provider said nothing of them. */
+  /** Absent: the provider reported no details. */
   readonly details?: UsageDetails;
-  /** What the provider says that it charged: dollars, decimal. Absent: it did not say. */
+  /** The amount that the provider says it charged: dollars, decimal. Absent: the provider did not say. */
   readonly charged?: string;
 }
 
 /** Nothing was counted. */
 export const unknownUsage: Usage = { input: null, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: null, reasoning: null };
 
-/** Tokens of a kind of their own. Those of `citations` are in none of the classes of `Usage`, all others are inside one. Absent: the provider did not say. */
+/** Tokens of special kinds. Tokens of `citations` are in none of the classes of `Usage`; tokens of every other kind are inside one class. Absent: the provider did not report the kind. */
 export interface UsageDetails {
   readonly inputAudio?: number;
   readonly outputAudio?: number;
   readonly outputImage?: number;
-  /** Of a text that the caller predicted: those that the model took over, and those that it did not. Both are billed as the answer. */
+  /** Tokens of a text that the caller predicted: how many the model accepted, and how many it rejected. Both are billed as answer tokens. */
   readonly acceptedPrediction?: number;
   readonly rejectedPrediction?: number;
   /** Sources that the model read and cited. */
@@ -249,8 +249,8 @@ export type Chunk =
   | { readonly type: 'refusal-delta'; readonly choice: number; readonly text: string }
   | { readonly type: 'tool-start'; readonly choice: number; readonly index: number; readonly id: string; readonly name: string }
   | { readonly type: 'tool-delta'; readonly choice: number; readonly index: number; readonly arguments: string }
-  /** What only one wire format knows, such as a citation or a block of a tool that the provider runs. A door of this `form` writes it; the others leave it out. */
-  | { readonly type: 'native'; readonly choice: number; readonly form: string; readonly name: string; readonly value: unknown; /** The texts before it have ended: nothing of them may be held back any longer. */ readonly isBoundary?: true }
+  /** A part of the answer that only one wire format has, such as a citation or a block of a tool that the provider runs. A door of this `form` writes it; all other doors leave it out. */
+  | { readonly type: 'native'; readonly choice: number; readonly form: string; readonly name: string; readonly value: unknown; /** The texts before this chunk have ended, so a rewriter must release what it holds back. */ readonly isBoundary?: true }
   /** A field of the choice (`logprobs`), of its message (`annotations`) or of the whole reply (`system_fingerprint`) that the caller gets unchanged. Lists of one field are joined. */
   | { readonly type: 'extra'; readonly choice: number; readonly on: 'choice' | 'message' | 'reply'; readonly field: string; readonly value: unknown }
   /** The vector of the input with the number `at`, from 0. */

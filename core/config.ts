@@ -9,20 +9,20 @@ import type { Secret } from './secret.ts';
 
 /** Everything that the config file, its includes and the command line say. */
 export interface Config {
-  /** 16 hex digits that stand for the whole configuration; a changed secret changes them too. Each log record has them. */
+  /** A hash of the whole configuration, secrets included, as 16 hex digits. Each log record has it. */
   readonly hash: string;
   readonly server: Server;
   readonly keys: readonly KeyEntry[];
   readonly providers: ReadonlyMap<string, Provider>;
   readonly models: readonly Model[];
-  /** Models whose id ends with *: they let through whatever name of their provider begins like it. */
+  /** Models whose id ends with `*`. Such a model lets through every name of its provider that begins with the text before the `*`. */
   readonly wildcards: readonly Model[];
   readonly routing: Routing;
-  /** Null: each gateway keeps and counts for itself. */
+  /** Null: each gateway keeps its own data and counts its own limits. */
   readonly redis: Redis | null;
-  /** Those of keys are with their keys. */
+  /** The `limits` block. The limits of a key are in the entry of the key. */
   readonly limits: readonly Limit[];
-  /** Null: nobody wants to be told of anything. */
+  /** Null: the config has no alerts. */
   readonly alerts: Alerts | null;
   readonly plugins: readonly PluginEntry[];
 }
@@ -39,19 +39,19 @@ export interface Server {
   readonly dataDir: string;
   /** Whether callers must identify themselves: there are `keys`, or `require_keys` says so, or a plugin of `auth/` other than the shipped one. */
   readonly isGuarded: boolean;
-  /** The key for the dashboard, /api and /metrics; null: programs on this machine need none, and nobody else may ask. */
+  /** The key for the dashboard, /api and /metrics; null: programs on this machine need no key, and all other requests are refused. */
   readonly adminKey: Secret | null;
-  /** Programs on this machine need no admin key, although there are callers' keys or an admin key. */
+  /** True: programs on this machine need no admin key, although there are callers' keys or an admin key. */
   readonly adminOpen: boolean;
   /** Names, besides those of loopback, under which a gateway without keys answers. */
   readonly allowedHosts: readonly string[];
-  /** IP addresses and CIDR blocks of the proxies whose word on the client's address counts. */
+  /** IP addresses and CIDR blocks of the proxies whose headers about the client's address are trusted. */
   readonly trustedProxies: readonly string[];
   /** How much of the clients' addresses the log keeps. */
   readonly logAddresses: 'none' | 'masked' | 'full';
-  /** Origins of web pages whose scripts may ask, such as `https://app.example`; `*`: all. */
+  /** Origins of web pages whose scripts may send requests, such as `https://app.example`; `*`: all. */
   readonly corsOrigins: readonly string[];
-  /** Whether the gateway fetches images for providers that take only bytes. */
+  /** Whether the gateway fetches images for providers that take image bytes but no image URLs. */
   readonly fetchImages: boolean;
   /** Which values `finish_reason` has in replies: `stop`, `length`, … or `completed`, `length_limit`, … */
   readonly finishReason: 'openai' | 'unified';
@@ -69,11 +69,11 @@ export interface Provider {
   readonly baseUrl: string | null;
   /** The key to send, or the first of several; null: no key is sent. */
   readonly apiKey: Secret | null;
-  /** The id; where there are several keys, with the number of `apiKey`: `openai#2`. What a provider encrypts or signs is good for the account that it came from. */
+  /** The id of the provider; where it has several keys, with the number of `apiKey`: `openai#2`. Data that a provider encrypts or signs is valid only for the account that received it. */
   readonly account: string;
   /** Every key, where there are several: requests are spread over them, and each has limits of its own at the provider. Empty where there is one or none. */
   readonly keyPool: readonly Secret[];
-  /** The identity of this machine at a cloud (`Dialect.identities`), which gives the credentials; null: they stand in the entry. */
+  /** The identity of this machine at a cloud (`Dialect.identities`), which gives the credentials; null: the credentials are in the entry. */
   readonly auth: string | null;
   /** Null: the config does not say. */
   readonly trainsOnData: boolean | null;
@@ -83,11 +83,11 @@ export interface Provider {
   readonly settings: Readonly<Record<string, string | Secret>>;
   /** The limit of connections to this provider at one time. */
   readonly connections: number;
-  /** The proxy on the way to it, or `none`; null: what the environment says. It may hold a password. */
+  /** The proxy for requests to this provider, or `none`; null: the proxy of the environment variables. The address may hold a password. */
   readonly proxy: Secret | null;
-  /** Certificates in PEM that are trusted instead of those that Node trusts; null: those. */
+  /** CA certificates in PEM that replace the certificates that Node trusts; null: those of Node. */
   readonly ca: string | null;
-  /** When its targets rest because of failures; null: never. */
+  /** The circuit breaker: after how many failures a target rests, and how long; null: failures make no target rest. */
   readonly breaker: { readonly failures: number; readonly restMs: number } | null;
   /** The environment variable that the provider needs and that is not set: the provider is off. Null: it is on. */
   readonly missing: string | null;
@@ -115,7 +115,7 @@ export interface Model {
   readonly deprecated_at: string | null;
   readonly deactivated_at: string | null;
   readonly stability: string;
-  /** What the entry itself says of these; null: nothing, so nobody knows. Absent: nothing of all. */
+  /** What the entry itself states about these abilities; null: nothing. Absent: the entry states none of them. */
   readonly stated?: { readonly json_output: boolean | null; readonly structured_outputs: boolean | null; readonly input_modalities: readonly string[] | null };
 }
 
@@ -136,7 +136,7 @@ export interface Mapping {
   readonly cancellation: boolean;
   readonly tools: boolean;
   readonly parallelToolCalls: boolean;
-  /** Its share of the requests for the model, beside those of the model's other providers. */
+  /** The provider's share of the requests for the model, relative to the model's other providers. */
   readonly weight: number;
   /** Null: the model does not reason at this provider. */
   readonly reasoning: ReasoningAbility | null;
@@ -157,7 +157,7 @@ export interface ReasoningAbility {
   readonly think_tags: boolean;
 }
 
-/** Prices of tokens, as decimal strings: dollars per token. One that is absent is not known. */
+/** Prices of tokens, as decimal strings: dollars per token. Absent: not known. */
 interface TokenPrices {
   readonly prompt?: string;
   readonly completion?: string;
@@ -173,13 +173,13 @@ export interface Pricing extends TokenPrices {
   readonly request?: string;
   readonly web_search?: string;
   readonly per_second?: Readonly<Record<string, string>>;
-  /** Prices of requests with more prompt tokens than `above`; the highest that fits counts for all tokens of the request. */
+  /** Prices of requests with more prompt tokens than `above`. The highest tier that fits applies to all tokens of the request. */
   readonly tiers?: readonly PriceTier[];
   /** Prices of some hours of the day. */
   readonly peak?: PeakPrices;
 }
 
-/** What it leaves out stays as it is at other hours. */
+/** Prices during the peak hours. A price that is absent here does not change at peak hours. */
 export interface PeakPrices extends TokenPrices {
   /** `HH:MM-HH:MM` in UTC. */
   readonly hours: readonly string[];
@@ -187,7 +187,7 @@ export interface PeakPrices extends TokenPrices {
   readonly weekdays?: boolean;
 }
 
-/** What a tier leaves out stays as it is without it. */
+/** A price that is absent here does not change in this tier. */
 export interface PriceTier extends TokenPrices {
   readonly above: number;
 }
@@ -208,17 +208,17 @@ export interface Policy {
   readonly candidates: readonly ModelChoice[] | null;
   /** Models that are asked, in this order, where none of the candidates has answered. */
   readonly fallbacks: readonly ModelChoice[];
-  /** The first that fits replaces the candidates, and leaves the fallbacks. */
+  /** The first rule that fits replaces the candidates. The fallbacks stay. */
   readonly rules: readonly Rule[];
   readonly strategy: (typeof strategies)[number];
-  /** The limit of calls of providers for one request: the first and all tries again. */
+  /** The most calls of providers for one request: the first call and all retries. */
   readonly maxAttempts: number;
   readonly retry: Retry;
-  /** What requests have in common that go to the same target: `meta.<name>`, or `conversation`. Null: nothing. */
+  /** Sticky routing: requests with the same `meta.<name>`, or of the same `conversation`, go to the same target. Null: off. */
   readonly sticky: string | null;
-  /** Milliseconds after which the next target is asked too, where the first has not begun to answer; null: never. */
+  /** Hedging: if the first target has not begun to answer after these milliseconds, the next target is asked too. Null: off. */
   readonly hedgeMs: number | null;
-  /** Whether answers are kept for exact repeats, and repeats answered by them. */
+  /** Whether answers are cached, and exact repeats of a request are answered from the cache. */
   readonly cache: boolean;
   readonly timeouts: Timeouts;
 }
@@ -226,23 +226,23 @@ export interface Policy {
 /** A model that a policy names, by its root id. */
 export interface ModelChoice {
   readonly model: string;
-  /** Its share of the requests beside those of the others; it multiplies the weight of each mapping. */
+  /** The model's share of the requests, relative to the other models of the policy; it multiplies the weight of each mapping. */
   readonly weight: number;
 }
 
 export interface Rule {
-  /** All must hold. Globs for `key` and `meta.<name>`; `>N` or `<N` for `prompt_tokens` and `max_tokens`; true or false for `stream`, `tools`, `images`, `reasoning`; an effort for `reasoning`. */
+  /** Conditions that must all hold. Globs for `key` and `meta.<name>`; `>N` or `<N` for `prompt_tokens` and `max_tokens`; true or false for `stream`, `tools`, `images`, `reasoning`; an effort for `reasoning`. */
   readonly when: Readonly<Record<string, string | boolean>>;
   readonly candidates: readonly ModelChoice[];
 }
 
-/** Tries again of the same target, where no other one is left. */
+/** Retries of the same target, where no other target is left. */
 interface Retry {
-  /** The limit for each target. */
+  /** The most retries of one target. */
   readonly sameTarget: number;
-  /** The longest pause before the first try again, in milliseconds; it doubles from try to try. The pause is random, from 0 on. */
+  /** The longest pause before the first retry, in milliseconds; it doubles with each retry. The actual pause is random, from 0 to this length. */
   readonly baseMs: number;
-  /** The limit of a pause, and of the wait for a target that rests, in milliseconds. */
+  /** The longest pause, and the longest wait for a target that rests, in milliseconds. */
   readonly maxMs: number;
 }
 
@@ -250,17 +250,17 @@ interface Retry {
 interface Timeouts {
   /** To connect to a provider. */
   readonly connect: number;
-  /** From the start of an attempt to the first byte of its answer. */
+  /** From the start of an attempt to the first byte of the provider's answer. */
   readonly firstByte: number;
-  /** Of silence inside an answer. */
+  /** The longest silence inside an answer. */
   readonly idle: number;
-  /** Of the whole request with all its attempts, from its arrival. */
+  /** The longest time of a request with all its attempts, from its arrival. */
   readonly total: number;
 }
 
 /** The `redis` block. */
 export interface Redis {
-  /** It may hold a password. */
+  /** The URL may hold a password. */
   readonly url: Secret;
   /** While Redis does not answer, each gateway counts limits for itself (`local`), or limited callers are refused (`refuse`). */
   readonly whenAway: 'local' | 'refuse';

@@ -87,7 +87,7 @@ export interface ErrorFacts {
   readonly plugin?: string;
   /** HTTP status of the provider's answer. */
   readonly upstreamStatus?: number | null;
-  /** What was thrown first. The process log shows it, no reply does. */
+  /** The original error. The process log shows it; no reply does. */
   readonly cause?: unknown;
   /** Extra reply headers, such as `allow`. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -128,7 +128,7 @@ const final = new Set(['budget_exceeded', 'upstream_auth_error', 'upstream_quota
 /** Whether the fault is one of the gateway's code or of a plugin's: the caller gets a short message, the operator's log gets the cause. */
 export const isBug = ({ code }: GatewayError): boolean => code === 'internal_error' || code === 'plugin_error';
 
-/** safety: a plugin may be JavaScript. Without a status of an error its refusal would be answered as a success, and have no record. */
+/** safety: a plugin may be JavaScript. An error of a plugin without an error status would reach the caller as a success, and the request would have no record. */
 function kindOf(code: ErrorCode | ErrorKind): Omit<ErrorKind, 'type'> & { readonly type?: string } {
   if (typeof code !== 'string') {
     if (typeof code?.code !== 'string' || !isErrorStatus(code.status)) throw new TypeError('a GatewayError is made of a code of the gateway, or of what defineError({ code, status }) gave');
@@ -163,7 +163,7 @@ export class GatewayError extends Error {
   readonly upstreamStatus: number | null;
   /** Extra headers of the reply. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What the provider counted for the answer that ends in this error, and bills; null where it said nothing, or said it in a chunk before. */
+  /** The token counts that the provider bills for the answer that ends in this error; null where the provider gave none, or gave them in an earlier chunk. */
   usage: Usage | null = null;
   /** Name of the plugin that threw the error, or null. */
   plugin: string | null;

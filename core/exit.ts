@@ -13,7 +13,7 @@ export class Exit extends Error {
 
 const storeErrors: ReadonlySet<string | undefined> = new Set(['log_unavailable', 'keys_unavailable']);
 
-/** The exit code for an error of a gateway, by the error's code: 4 where the store is away, 2 where a value of the command line is none that it takes. */
+/** The exit code for an error that the gateway answered, by the error's code: 4 where the store cannot be reached, 2 where a value of the command line is not valid. */
 export const exitCodeOf = (error: string | undefined): number => (storeErrors.has(error) ? 4 : error === 'invalid_value' ? 2 : 1);
 
 /** The command line cannot be understood: exit code 2. */
@@ -23,13 +23,13 @@ export class UsageError extends Exit {
   }
 }
 
-/** What was thrown, in words: a plugin may throw anything. */
+/** The message of a thrown value of any type: a plugin may throw anything. */
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
 
 const core = new URL('.', import.meta.url).href;
 const mistakes = [TypeError, ReferenceError, RangeError, SyntaxError];
 
-/** Where the code of a plugin made a mistake: ` at file:///quota.ts:12:5`. Empty where it refuses in its own words. */
+/** The place of a programming mistake in a plugin: ` at file:///quota.ts:12:5`. Empty where the plugin threw an error on purpose. */
 function placeOf(thrown: unknown): string {
   if (!mistakes.some((kind) => thrown instanceof kind)) return '';
   const frames = String((thrown as Error).stack).match(/file:\/\/[^\s)]+:\d+:\d+/g) ?? [];

@@ -1,7 +1,7 @@
-/** Limits as the config has them: of callers and their budgets, of the gateway itself, and those beyond which somebody is told. */
+/** The limits of the config: of callers and their budgets, of the gateway itself, and the thresholds of alerts. */
 import type { Secret } from './secret.ts';
 
-/** How much is allowed in any 60 seconds, and at one time (`concurrent`); null: as much as one likes. */
+/** How much is allowed in any 60 seconds, and at one time (`concurrent`); null: no limit. */
 export interface Amounts {
   readonly requestsPerMinute: number | null;
   readonly tokensPerMinute: number | null;
@@ -9,14 +9,14 @@ export interface Amounts {
   readonly budget: Budget | null;
 }
 
-/** Dollars, a decimal, for a period by UTC; a week begins on Monday. `unknown`: whether a request whose price nobody knows is served and not charged. */
+/** Dollars, as a decimal, for a period in UTC; a week begins on Monday. `unknown`: whether a request without a known price is served and not charged. */
 export interface Budget {
   readonly dollars: string;
   readonly per: 'day' | 'week' | 'month' | 'total';
   readonly unknown: 'admit' | 'refuse';
 }
 
-/** One entry of `limits`: each value of what `by` names counts by itself (`all`, `key`, `model`, `provider`, `meta.<name>`). */
+/** One entry of `limits`. Each value of the dimension `by` (`all`, `key`, `model`, `provider`, `meta.<name>`) is counted separately. */
 export interface Limit extends Amounts {
   readonly by: string;
   /** Glob of the values that are limited; null: all values. */
@@ -34,19 +34,19 @@ export interface Alerts {
 export interface AlertRule {
   readonly name: string;
   readonly watches: 'errors' | 'latency' | 'cost' | 'provider';
-  /** Beyond this somebody is told: per cent of the requests that failed or were slow, or dollars. */
+  /** The threshold of the alert: per cent of the requests that failed or were slow, or dollars. */
   readonly above: number;
-  /** A request is slow that takes longer; null: the rule is not about latency. */
+  /** A request that takes longer than this is slow; null: the rule is not about latency. */
   readonly slowMs: number | null;
   readonly windowMs: number;
-  /** Fewer requests (for `provider`: attempts) in the window say nothing. */
+  /** The rule is not checked while its window has fewer requests (for `provider`: attempts) than this. */
   readonly least: number;
   /** As `by` of a `Limit`. */
   readonly by: string;
   readonly match: string | null;
 }
 
-/** `server.limits`: of size and time. */
+/** The `server.limits` block: limits of size and time. */
 export interface ServerLimits {
   /** Bytes of a request body. */
   readonly body: number;
@@ -66,11 +66,11 @@ export interface ServerLimits {
   readonly requestTimeMs: number;
   /** Bytes of one event of a provider's stream. */
   readonly upstreamEvent: number;
-  /** Bytes of a provider's plain answer, and characters of what a provider's stream says. */
+  /** Bytes of a provider's plain answer, and characters of the text in a provider's stream. */
   readonly upstreamBody: number;
   /** Milliseconds of silence after which the gateway sends a keep-alive comment into a stream. */
   readonly keepAliveMs: number;
-  /** Milliseconds between the signal to stop and the end of the port, for load balancers to look elsewhere. */
+  /** Milliseconds between the stop signal and the closing of the port, so that load balancers can move to other gateways. */
   readonly lameDuckMs: number;
   /** Milliseconds that running requests get when the gateway stops. */
   readonly drainMs: number;

@@ -14,15 +14,15 @@ if (major < 22 || (major === 22 && minor < 19)) {
   process.exit(1);
 }
 
-// the kernel hands the first process of a container no signal that it does not listen to, and the program listens only once it is loaded
+// the kernel does not deliver a signal to process 1 of a container unless that process listens to it, and the program listens only once it is loaded
 if (process.pid === 1) {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void (process.listenerCount(signal) === 1 && process.exit(0)));
 }
 
-// an older Node has not all that these import, and was told so above
+// an older Node lacks modules that these files import, and the check above has already said so
 await import(new URL('compile-cache.mjs', import.meta.url).href);
 const cache = module.getCompileCacheDir();
-// cost: threads look here for the folder. The thread of the log then loads no TypeScript compiler, which is 30 MB and 150 ms of a start
+// cost: threads read the folder from this variable. The thread of the log then loads no TypeScript compiler, which saves 30 MB and 150 ms of a start
 if (cache !== undefined) process.env['NODE_COMPILE_CACHE'] ??= dirname(cache);
 const { importDirectly } = await import('./host/own-files.ts');
 importDirectly();
@@ -34,7 +34,7 @@ const startedMs = 2000;
 
 setTimeout(() => {
   module.flushCompileCache();
-  // cost: V8 collects old objects when they are four times those that lived on. At one and a half times a process under load takes a
-  // third less, for 1 % of CPU (bench soak); during the start it would collect four times, which takes 100 ms
+  // cost: V8 collects the old generation when it is four times as large as what survived the last collection. At one and a half times, a process under
+  //  load takes a third less memory for 1 % more CPU (bench soak). During the start this would cause four collections, which take 100 ms
   v8.setFlagsFromString('--heap-growing-percent=50');
 }, startedMs).unref();

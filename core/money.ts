@@ -20,7 +20,7 @@ export function parseDollars(text: string): bigint | undefined {
   return BigInt(whole + trimmed.padEnd(digits, '0'));
 }
 
-/** safety: spent dollars are 64-bit numbers of 10^-12 dollar in Redis, and what comes after the limit must fit too. */
+/** safety: Redis holds the spent dollars as a 64-bit number of 10^-12 dollar, and what is spent beyond the limit must fit too. */
 const mostDollars = 9_000_000;
 
 /** What is wrong with the dollars of a budget; null: nothing. */
@@ -58,11 +58,11 @@ export function dollarsOf(value: unknown): string | undefined {
   return pico === undefined ? undefined : formatDollars(pico);
 }
 
-/** What a request has, besides its tokens, that may cost something. */
+/** What the price of a request depends on, besides its tokens. */
 export interface Circumstances {
   /** Images of the prompt. */
   readonly images: number;
-  /** The provider was asked to search the web, if it wants to. */
+  /** The request allows the provider to search the web. */
   readonly maySearch: boolean;
   /** The service tier: the one that the provider named, else the one that was asked for. */
   readonly tier?: string | null;
@@ -106,7 +106,7 @@ export function pricesFor(usage: Usage, pricing: Pricing, { from, to } = never):
 
 const baseOf = ({ tiers: _tiers, peak: _peak, ...base }: Pricing): Pricing => base;
 
-/** Whether a peak began or ended while the request was under way. Nobody says which of the two prices a provider takes then: the cost is that of the peak, an upper bound. */
+/** Whether a peak began or ended while the request was running. Providers do not say which of the two prices applies then, so the cost uses the peak price, as an upper bound. */
 export const straddlesPeak = ({ peak }: Pricing, { from, to }: Circumstances): boolean => peak !== undefined && isPeak(peak, from) !== isPeak(peak, to);
 
 /** The prices that hold now for a short prompt. */
@@ -136,8 +136,8 @@ function isPeak({ hours, weekdays }: PeakPrices, at: number): boolean {
 
 /**
  * What a request cost, in 10^-12 dollar; null where it is not known. Each token is counted once: cached tokens, tokens written
- * to a cache and reasoning tokens cost their own price where there is one, else the price of prompt or completion tokens. With a
- * service tier of its own prices, it is the most that it may have cost.
+ * to a cache and reasoning tokens cost their own price where there is one, else the price of prompt or completion tokens. For a
+ * service tier with prices of its own, the result is an upper bound.
  */
 export function costOf(usage: Usage, listed: Pricing, circumstances: Circumstances = never): bigint | null {
   const pricing = pricesFor(usage, listed, circumstances);
@@ -163,10 +163,10 @@ export function costOf(usage: Usage, listed: Pricing, circumstances: Circumstanc
 /** Whether the service tier has prices of its own, which the catalogue does not have: `flex` costs about half of the usual, `priority` at most what `costOf` says. */
 export const isOtherTier = ({ tier }: Circumstances): boolean => tier === 'flex' || tier === 'priority';
 
-/** Searches to pay for; null: nobody knows. A provider that was not asked to search, and says nothing of searches, made none. */
+/** Searches to pay for; null: not known. A provider that was not asked to search, and reported no searches, made none. */
 const searchesOf = ({ webSearches }: Usage, { maySearch }: Circumstances): number | null => (webSearches === undefined ? (maySearch ? null : 0) : webSearches);
 
-/** Tokens that vendors sell at other prices than text. The catalogue has no price for them, and that of text would be too low. */
+/** Tokens that vendors price differently from text. The catalogue has no price for them, and the price of text would be too low. */
 const unpricedOf = ({ details: { inputAudio = 0, outputAudio = 0, outputImage = 0, citations = 0 } = {} }: Usage): number => inputAudio + outputAudio + outputImage + citations;
 
 /** A sum that is unknown (null) once one of its parts is. */

@@ -3,8 +3,8 @@ import { distance } from 'fastest-levenshtein';
 import type { Model } from './config.ts';
 
 /**
- * Returns at most `most` names of `known` that are near to `word`, the nearest first; an empty list where none is near. Capitals
- * do not count and separators hardly: `apiKey` finds `api_key`. A beginning finds the only name that has it: `retention` finds
+ * Returns at most `most` names of `known` that are similar to `word`, the nearest first; an empty list where none is similar. Capitals
+ * do not count, and separators count little: `apiKey` finds `api_key`. A prefix finds a name if no other name has it: `retention` finds
  * `retention_days`.
  */
 export function suggest(word: string, known: Iterable<string>, most = 2): string[] {
@@ -32,7 +32,7 @@ const mostKept = 1000;
 const longestKept = 64;
 
 /**
- * The same function, which computes its value once for each name.
+ * Wraps a function of a name, so that it computes the value once for each name.
  * safety: callers may make up names, so beyond the first thousand, and for long ones, it computes the value each time.
  */
 export function oncePerName<Value extends string | null>(valueOf: (name: string) => Value): (name: string) => Value {
@@ -78,7 +78,7 @@ function edits(asked: string, one: string, reach: number): number {
 
 /**
  * The regular expression of a glob over model names: `*` stands for any text, slashes included, because model ids may contain slashes.
- * cost: each part stands where it first fits and is looked for nowhere else (a look-ahead is not tried again), so the time does not grow with each star.
+ * cost: each part matches only at the first place where it fits, because a look-ahead is never tried again. So the time does not grow with each star.
  */
 export function patternOf(glob: string): RegExp {
   const [first = '', ...others] = glob.split(/\*+/).map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));
@@ -87,11 +87,11 @@ export function patternOf(glob: string): RegExp {
   return new RegExp(last === undefined ? `^${first}$` : `^${first}${between}.*${last}$`);
 }
 
-/** What callers can ask for. */
+/** The names of models that callers can use. */
 export interface Askable {
   /** Ids, aliases and policies, and each model with its provider in front. */
   readonly names: ReadonlySet<string>;
-  /** Of names that wildcards let through, and of the models behind them. */
+  /** The prefixes of the names that wildcards let through, and of the models behind those names. */
   readonly beginnings: readonly string[];
 }
 
@@ -103,7 +103,7 @@ export function askableOf(models: readonly Pick<Model, 'id' | 'aliases' | 'provi
   for (const { id, aliases, providers } of models) {
     if (id.endsWith('*')) {
       beginnings.add(id.slice(0, -1));
-      // of `north/*` the model behind `north/large` is called large
+      // with the wildcard `north/*`, the model behind `north/large` is called `large`
       if (addresses.has(id)) beginnings.add('');
       continue;
     }

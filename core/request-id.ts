@@ -16,7 +16,7 @@ function random(): Uint8Array {
   return pool.subarray(used - 16, used);
 }
 
-/** A clock that goes back further was wrong, and ids have the time of the right one. */
+/** A clock that goes back further was wrong before, so new ids take the corrected time. */
 const mostBackMs = 10_000;
 
 /** A UUID v7: sorts by its time, and by order of creation within a millisecond and when the clock goes back by up to ten seconds. */

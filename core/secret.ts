@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { inspect } from 'node:util';
 
-/** Stands for a secret wherever people read. */
+/** The text that replaces a secret wherever people read. */
 export const mask = '[redacted]';
 
 /** A text that nobody can print by accident: strings, JSON and `console.log` show `[redacted]`. Only `reveal()` returns the text. */
@@ -40,10 +40,10 @@ export const saysSecret = (name: string): boolean => secretName.test(name);
 /** Whether a header of this name holds a credential. */
 export const isCredential = (header: string): boolean => /auth|key|token|cookie|secret|signature|credential/i.test(header);
 
-/** What the other side may quote of a header that it got: all of it, what follows the scheme (`Basic …`), the values of a cookie. */
+/** The parts of a header that a server may quote in its message: the whole value, what follows the scheme (`Basic …`), the values of a cookie. */
 export const quotable = (value: string): string[] => [value, value.replace(/^[a-z][\w-]*\s+/i, ''), ...Array.from(value.matchAll(/=([^;=\s]+)(?=;|$)/g), ([, one = '']) => one)];
 
-/** Of a header of any name: what may be a secret of its own, as one word. Shorter words and phrases are names, which an error message needs. */
+/** Whether a word in a header of any name may be a secret. Shorter words and phrases are ordinary names, which an error message needs. */
 export const mayBeSecret = (word: string): boolean => /^\S{8,}$/.test(word);
 
 /** safety: an address can hold a name and password, or a key in its query. One without its `//` has the password in its path. */

@@ -13,10 +13,10 @@ export const counted = (count: number, what: string): string => `${count} ${what
 /** safety: a caller's text may hold escape sequences, which would write to the operator's terminal; they become question marks. */
 export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?');
 
-/** The same of a text of several lines, such as an error that quotes what a database said. */
+/** As `printable`, for a text of several lines, such as an error that quotes what a database said. */
 export const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');
 
-/** The same JSON, with escapes for what `printable` takes out: JSON.stringify itself escapes nothing beyond U+001F, and terminals know sequences that begin with U+009B. */
+/** The same JSON, with escapes for the characters that `printable` replaces. JSON.stringify escapes nothing beyond U+001F, but terminals obey sequences that begin with U+009B. */
 export const printableJson = (json: string): string => json.replaceAll(/[\x7f-\x9f\p{Cf}\u2028\u2029]/gu, (sign) => Array.from({ length: sign.length }, (_, at) => `\\u${sign.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''));
 
 /** A table whose columns are as wide as their widest cell. */

@@ -16,7 +16,7 @@ export interface Running {
 /** The gateways that serve with this config on this machine. */
 export const allRunning = ({ config, file }: Running): RunningProcess[] => runningWith(config.server.dataDir).filter((one) => one.config === file);
 
-/** The one of them that is asked; null: there is none. Each knows its own targets and limits, so where there are several, it is said which one. */
+/** The gateway to ask; null: none runs. Each gateway knows only its own targets and limits, so where several run, the output names the one that is asked. */
 export function runningOf(running: Running, say: Output['say']): RunningProcess | null {
   const all = allRunning(running);
   const [first, ...others] = all.map(({ url, pid }) => `${url} (process ${pid})`);
@@ -39,14 +39,14 @@ export function createAskRunning(running: Running, say: Output['say']): CommandR
 /** Where a gateway is asked, and with which admin key. */
 export interface Askable {
   readonly url: string;
-  /** Of its process: one that hangs can only be killed. */
+  /** The process id, for a gateway that hangs: such a process can only be killed. */
   readonly pid: number;
   readonly adminKey: Secret | null;
   /** How long an answer may take to begin; half a minute where absent. */
   readonly patienceMs?: number;
 }
 
-/** Throws an Exit: 5 where it does not answer, as one that hangs does not, and another code where it refuses. */
+/** Throws an Exit: code 5 where the gateway does not answer, another code where it refuses. */
 export async function askGateway({ url, pid, adminKey, patienceMs = 30_000 }: Askable, path: string, init: RequestInit): Promise<Response> {
   const headers = { ...(init.headers as Record<string, string> | undefined), ...(adminKey !== null && { authorization: `Bearer ${adminKey.reveal()}` }) };
   const waiting = new AbortController();
@@ -60,7 +60,7 @@ export async function askGateway({ url, pid, adminKey, patienceMs = 30_000 }: As
   throw new Exit(exitCodeOf(said?.code), `The gateway at ${url} refused with ${response.status}: ${said?.message ?? 'it did not say why'}`);
 }
 
-/** A machine under load may take seconds to say that it lives, and the gateway is not at fault then. */
+/** How long to wait for a sign of life. A machine under load may take seconds to answer, and the gateway is not at fault then. */
 const lifeSignMs = 5000;
 
 /** Whether anything answers at the address of a gateway. */

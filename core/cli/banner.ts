@@ -1,4 +1,4 @@
-/** What an operator reads at the start: where, from which file, which providers are on, and a request that works. */
+/** The text that an operator reads at the start: the address, the config file, the providers that are on, and an example of a request. */
 import { networkInterfaces } from 'node:os';
 import { relative } from 'node:path';
 import { styleText } from 'node:util';
@@ -60,7 +60,7 @@ function adminKeyOf(config: Config): string {
   return adminKey === null ? 'none: open to this machine' : 'server.admin_key';
 }
 
-/** Those that are on, and what is missing for the others. */
+/** The providers that are on, and what the other providers lack. */
 function providersOf({ providers }: Config): string {
   const list = [...providers.values()];
   const on = list.filter(({ missing }) => missing === null).map(({ id }) => `${id} ${styleText('green', '✓')}`);
@@ -69,9 +69,9 @@ function providersOf({ providers }: Config): string {
   return lines.map((line, at) => (at === 0 ? line : styleText('dim', line))).join('\n             ');
 }
 
-/** Where other machines reach the gateway. */
+/** The addresses at which other machines reach the gateway. */
 function networkOf(url: string): string {
-  // an address with the name of an interface is no URL to URL.parse
+  // URL.parse refuses an address with the name of an interface
   const [, protocol = '', host = '', port = ''] = /^(\w+:)\/\/(.*):(\d+)$/.exec(url) ?? [];
   if (isLoopback(host)) return styleText('dim', 'this machine only; --host 0.0.0.0 with keys to expose');
   if (host !== '0.0.0.0' && host !== '[::]') return `${url}/v1`;
@@ -79,7 +79,7 @@ function networkOf(url: string): string {
   return addresses.map(({ address }) => `${protocol}//${address}:${port}/v1`).join(', ');
 }
 
-/** What a process log says in place of the banner's list: providers that are off. */
+/** Writes the providers that are off to the process log, where the banner is not printed. */
 export function reportOff({ providers }: Config, logger: Logger): void {
   for (const { id, missing } of providers.values()) if (missing !== null) logger.info(`provider off: ${missing} is not set`, { provider: id });
 }

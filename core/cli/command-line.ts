@@ -9,7 +9,7 @@ import { coreCommands } from './command-table.ts';
 import type { CoreCommand } from './command-table.ts';
 import { commandHelp } from './help.ts';
 
-/** What a command line asks for, as far as that is known before the config is read. */
+/** A parsed command line, as far as it is known before the config is read. */
 type CommandLine =
   | { readonly kind: 'version' }
   | { readonly kind: 'overview' }

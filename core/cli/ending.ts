@@ -23,7 +23,7 @@ interface EndingParts {
   readonly asked: { readonly host: string; readonly port: number };
 }
 
-/** Ctrl-C under `npm start` comes twice, from the terminal and from npm, and so does a signal to a group of processes. */
+/** Ctrl-C under `npm start` arrives twice, from the terminal and from npm. So does a signal to a group of processes. */
 const sameSignalMs = 1000;
 /** How often a gateway that npx has started looks whether npx is still there. */
 const lookMs = 500;
@@ -32,7 +32,7 @@ type ClosePort = (drainMs: number, former: readonly RunningGateway[]) => Promise
 
 class Ending {
   readonly #parts: EndingParts;
-  /** The process that is to follow, until it is ready. */
+  /** The next process, until it is ready. */
   #successor: Successor | null = null;
   #isHandedOver = false;
   #signals = 0;
@@ -42,7 +42,7 @@ class Ending {
     this.#parts = parts;
   }
 
-  /** Ends the process. The second call is from somebody who does not want to wait for running streams. */
+  /** Ends the process. A second signal ends it without waiting for running streams. */
   signalled(): void {
     const now = performance.now();
     if (now - this.#signalledAt < sameSignalMs) return;
@@ -65,7 +65,7 @@ class Ending {
     const { outcome, pid } = this.#successor;
     const told = await outcome;
     this.#successor = null;
-    // a signal has ended both
+    // a stop signal has ended both processes
     if (!told.ready && this.#signals > 0) return;
     if (!told.ready) return this.#refuse(told.code, `The new process refuses: ${told.reason}`);
     logger.info('another process has taken over the port', { pid });
@@ -82,7 +82,7 @@ class Ending {
 
   async #stop(): Promise<void> {
     const { current, listening } = this.#parts;
-    // a gateway that has handed over its port stays ready: who asks on an old connection asks about the port
+    // a gateway that has handed over its port stays ready: a health check on an old connection asks about the port, which the next process serves
     if (!this.#isHandedOver) current().leave();
     await this.#leave(async (drainMs, former) => {
       const { lameDuckMs } = current().config.server.limits;

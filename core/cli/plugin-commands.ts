@@ -1,4 +1,4 @@
-/** The commands that plugins bring: which there are, whether they can stand beside each other, and how one of them runs. */
+/** The commands that plugins add: lists them, checks that their names do not clash, and runs one. */
 import type { Config } from '../config.ts';
 import { GatewayError } from '../errors.ts';
 import { Exit, exitCodeOf } from '../exit.ts';
@@ -45,7 +45,7 @@ export function createCommandCheck(): (plugin: AnyPlugin) => void {
   };
 }
 
-/** What follows a command of the gateway itself belongs to it: no plugin takes `start slowly`. Else one word and two that begin with it stand beside each other, and the longer name wins: `keys create` beside `keys`. */
+/** Whether two names clash. The words after a command of the gateway itself are its arguments, so a plugin cannot add `start slowly`. Otherwise a command of one word and commands of two words that begin with it can exist together, and the longer name wins: `keys create` before `keys`. */
 const clashes = (own: string, brought: string): boolean => own === brought || brought.startsWith(`${own} `);
 
 /** What is wrong with a command that somebody wrote, perhaps without a type checker; null: nothing. */
@@ -92,7 +92,7 @@ export async function runPluginCommand({ command: found, args, config, plugins, 
     return gateway;
   };
   const json = flags.has('json');
-  // safety: callers' texts are in what many commands show, such as metadata whose limits are counted; terminals know sequences that JSON leaves as they are
+  // safety: many commands print texts of callers, such as metadata whose limits are counted. JSON does not escape every sequence that a terminal obeys
   const print = json ? (text: string): void => output.print(printableJson(text)) : output.print;
   try {
     await command.run({ ...output, print, flags, words, json, config, options: owner.options, openLog: async () => toOpenLog(await open()), askRunning });

@@ -1,4 +1,4 @@
-/** The composition root: the one file of the core that looks outside. Command line → config → plugins → gateway → port. */
+/** The composition root: the one file of the core that imports from outside the core. Command line → config → plugins → gateway → port. */
 import { resolve } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
 import type { Loaded } from '../../config/load.ts';
@@ -51,20 +51,20 @@ const pluginsFolder = new URL('../../plugins/', import.meta.url);
 const places = new Places(pluginsFolder.href);
 const loadPlugin = createPluginLoader(pluginsFolder, places);
 const toStderr: Write = (line) => void process.stderr.write(`${line}\n`);
-// a gateway that is started for one question has no log: what it warns of may not be true of the one that will serve
+// a gateway that is started for one question writes errors only: its warnings may not be true of the gateway that will serve
 const onlyErrors: Write = (line, level) => void (level === 'error' && toStderr(line, level));
 const logger = createLogger(toStderr);
 const output: Output = { print: (text) => void process.stdout.write(text), say: (text) => void process.stderr.write(text) };
 const fileOf = (flags: FlagValues): string => configFile(flags.text('config'));
-/** What plugins keep over reloads. */
+/** Values that plugins keep over reloads. */
 const states = new States();
 
 const unkeptKeys: UnkeptKeys = new Map();
 const completeAdminKey = createAdminKeys(unkeptKeys);
 
-/** What is known beside the file. */
+/** Settings that do not come from the config file. */
 interface Given {
-  /** What the command line says over the file. */
+  /** Values of the command line, which override those of the file. */
   readonly overrides?: { readonly host?: string; readonly port?: number };
   /** The address that is open already. */
   readonly bound?: string;
@@ -99,7 +99,7 @@ function exit(error: unknown): never {
   throw new Exit(codeOf(error), messageOf(error));
 }
 
-/** An admin key that was made, and that the operator has not been told. */
+/** A new admin key that the operator has not seen yet. */
 let untold: NewAdminKey | null = null;
 
 function withAdminKey(read: Config): Config {
@@ -118,7 +118,7 @@ function tellAdminKey(url: string, pages: RunningGateway['pages']): void {
   untold = null;
 }
 
-// a start that fails later, because the port is taken, has made the key all the same, and the next start does not print it
+// a start that fails after this, because the port is taken, has still made the key, and the next start does not print it
 process.on('exit', () => tellAdminKey('', []));
 
 /** Whether the command is `start`. */
@@ -126,7 +126,7 @@ let isServing = false;
 
 async function start(flags: FlagValues): Promise<void> {
   isServing = true;
-  // they would end it while it starts. A config that changes meanwhile is read again in any case, and a worker leaves both to its parent
+  // without a listener these signals would end the process while it starts. A config that changes meanwhile is read again in any case, and a worker leaves both signals to its parent
   for (const signal of ['SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => {});
   const readAt = Date.now();
   const file = fileOf(flags);
@@ -181,7 +181,7 @@ async function init(): Promise<void> {
   writeConfig([...config.providers.values()].flatMap(({ id, missing }) => (missing === null ? [id] : [])), output);
 }
 
-/** Prints it for a config with faults too, because editors show the faults by it. */
+/** Prints the schema for a config with faults too, because editors need the schema to show the faults. */
 async function schema(flags: FlagValues): Promise<void> {
   const loaded = await load(fileOf(flags));
   output.print(`${JSON.stringify(editorSchema([...loaded.named, ...(await loadShipped())]), null, 2)}\n`);

@@ -8,9 +8,9 @@ import type { RunningProcess } from './running-files.ts';
 
 /** The signal that asks for it. */
 export const restartSignal = 'SIGUSR2';
-/** Longer than a gateway waits for the process that is to follow it. */
+/** How long the command waits: longer than a gateway waits for the next process. */
 const patienceMs = 70_000;
-/** After so long without news the gateway is asked whether it answers at all. With the time of that question it is half a minute, as for other commands. */
+/** After this time without news, the command checks that the gateway answers at all. With the time of that check the wait is half a minute, as for other commands. */
 const silenceMs = 25_000;
 
 export interface Asked {
@@ -49,14 +49,14 @@ function signal({ pid }: RunningProcess): void {
   }
 }
 
-/** Null: it serves, and could not write its file. */
+/** The next process; null where it serves and could not write its file. */
 async function successorOf(old: RunningProcess, dataDir: string, patience: Patience): Promise<RunningProcess | null> {
   const begun = performance.now();
   let isKnownToAnswer = false;
   for (let waited = 0; waited < patience.patienceMs; waited = performance.now() - begun) {
     await wait(50);
     const now = runningWith(dataDir).find(({ pid }) => pid === old.pid);
-    // safety: looked for second, because the next process is listed before the old one is not. One look may miss both
+    // safety: the next process is looked for after the old one, because the next one is listed before the old one is removed. In the other order both could be missed
     const next = runningWith(dataDir).find(({ follows, config }) => follows === old.pid && config === old.config);
     if (next !== undefined && now === undefined) return next;
     const refused = now?.refused ?? null;

@@ -1,4 +1,4 @@
-/** `gateway route`: where a request would go, and what that would cost. The gateway that runs says it; where none runs, one that is started for the question. */
+/** `gateway route`: where a request would go, and what it would cost. The gateway that runs answers; where none runs, one is started for this question. */
 import type { Config } from '../config.ts';
 import { createAdminKey } from '../api-key.ts';
 import { Exit, UsageError } from '../exit.ts';
@@ -49,7 +49,7 @@ function metadataOf(flags: FlagValues): Record<string, string> {
   }));
 }
 
-/** Starts a gateway without its log on a port of its own, and asks that one. */
+/** Starts a gateway without its log on a port of its own, and asks it. */
 async function askOwn({ config, plugins, start, flags }: RouteParts, body: string): Promise<Explanation> {
   const adminKey = new Secret(createAdminKey());
   const own: Config = { ...config, server: { ...config.server, adminKey } };

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 
 /** A process that refused to follow another one. */
 export interface Refused {
-  /** One more for each that refused. */
+  /** How many have refused so far, this one included. */
   readonly count: number;
-  /** The exit code that fits. */
+  /** The exit code for this refusal. */
   readonly code: number;
   readonly reason: string;
 }
@@ -16,18 +16,18 @@ export interface Refused {
 /** A gateway that serves. */
 export interface RunningProcess {
   readonly pid: number;
-  /** When the process began, in the words of its system: a later process may have the same id. */
+  /** When the process began, in the format of the operating system: a later process may get the same id. */
   readonly born: string;
   /** The config file. */
   readonly config: string;
   readonly url: string;
-  /** The id of the process whose place it took; null: it took nobody's. */
+  /** The id of the process that this one replaced; null: none. */
   readonly follows: number | null;
-  /** The last process that was to follow this one, and refused; null: none did. */
+  /** The last process that was to replace this one, and refused; null: none. */
   readonly refused: Refused | null;
 }
 
-// safety: the files of several containers may be in one directory, and their process ids mean nothing here
+// safety: several containers may share the directory, and a process id of another container means nothing here
 const prefix = `${hostname().replaceAll(/[^\w.-]/g, '_')}-`;
 const folderOf = (dataDir: string): string => join(dataDir, 'running');
 
@@ -35,10 +35,10 @@ const folderOf = (dataDir: string): string => join(dataDir, 'running');
 function birthOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // the name of the program is in brackets and may hold spaces; the time is the 20th value after it
+    // the name of the program is in brackets and may hold spaces; the start time is the 20th value after it
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
   } catch {
-    // cost: where there is a /proc, what is not in it is gone. To ask ps too takes 50 ms of a start, for each process that was killed before it
+    // cost: where /proc exists, a process that is not in it has ended. Asking ps as well would add 50 ms to a start, for each file of a killed process
     return existsSync('/proc/self/stat') ? null : birthByPs(pid);
   }
 }
@@ -54,7 +54,7 @@ function birthByPs(pid: number): string | null {
 
 const isAlive = ({ pid, born }: RunningProcess): boolean => birthOf(pid) === born;
 
-/** How often the file is looked after: a disk may be full for a while, a reload may name another data directory, and somebody may empty it. */
+/** How often the process checks its file: a disk may be full for a while, a reload may name another data directory, and somebody may delete the file. */
 const lookMs = 2000;
 
 const fileIn = (dataDir: string): string => join(folderOf(dataDir), `${prefix}${process.pid}.json`);
@@ -100,7 +100,7 @@ export class RunningFile {
       writeFileSync(next, `${JSON.stringify(this.#content)}\n`, { mode: 0o600 });
       renameSync(next, this.#file);
     } catch {
-      // a gateway without a data directory serves all the same
+      // the gateway serves without this file too
       forget(next);
     }
   }

@@ -3,13 +3,13 @@
  * connections until the next one is ready, and then the first one leaves. systemd hands over a socket in a similar way.
  *
  * safety: the kernel resets what waits in the queue of a socket that is closed. A socket of which another process has a copy stays
- * open, so nothing is lost; with two sockets on one port (SO_REUSEPORT) the queue of the first one would be.
+ * open, so nothing is lost; with two sockets on one port (SO_REUSEPORT) the queue of the first one would be lost.
  */
 import { spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { Exit } from '../exit.ts';
 
-/** Holds the port and the host that the socket of the former process was opened for. */
+/** The variable holds the port and the host for which the socket of the former process was opened. */
 const variable = 'GATEWAY_SOCKET';
 /** The first descriptor after stdin, stdout and stderr: systemd uses it, too. */
 const firstFd = 3;
@@ -57,7 +57,7 @@ export function originOf(asked: Asked): Origin {
   return { inherited: null, follows: null, noSuccessor: isMe(SYSTEMD_EXEC_PID) ? bySystemd : process.pid === 1 ? inContainer : null };
 }
 
-/** What the next process tells the one that started it. */
+/** What the next process sends to the process that started it. */
 type Told = { readonly ready: true } | Refusal;
 
 /** Why the next process does not serve, and the exit code that says so. */
@@ -67,25 +67,25 @@ export interface Refusal {
   readonly reason: string;
 }
 
-/** Tells the process that this one follows, where there is one; it may have ended by now. */
+/** Sends a message to the process that started this one, if there is one. That process may have ended by now. */
 async function tell(told: Told): Promise<void> {
   if (!hasPredecessor || !process.connected) return;
   await new Promise<void>((resolve) => void process.send?.(told, () => resolve()));
 }
 
-/** Tells it that this process serves. */
+/** Tells the former process that this process serves. */
 export async function tellReady(): Promise<void> {
   await tell({ ready: true });
   if (hasPredecessor && process.connected) process.disconnect();
 }
 
-/** Tells it that this process does not serve, and why. */
+/** Tells the former process that this process does not serve, and why. */
 export const tellRefusal = (code: number, reason: string): Promise<void> => tell({ ready: false, code, reason });
 
 export interface Successor {
   readonly pid: number | undefined;
   readonly outcome: Promise<Told>;
-  /** Ends it before it is ready. */
+  /** Ends the next process before it is ready. */
   end(): void;
 }
 

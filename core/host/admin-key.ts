@@ -14,7 +14,7 @@ export interface NewAdminKey {
   readonly key: Secret;
   /** The file that keeps it; null: it could not be kept, and ends with this process. */
   readonly file: string | null;
-  /** Why it could not be kept. */
+  /** Why the key could not be kept. */
   readonly reason: string | null;
 }
 
@@ -27,7 +27,7 @@ interface WithAdminKey {
 /** The file that keeps the key. */
 export const adminKeyFile = (dataDir: string): string => join(dataDir, 'admin-key');
 
-/** Whether the admin key is the one that is kept. */
+/** Whether the admin key is the one in the file. */
 export const usesKeptAdminKey = ({ server: { isGuarded, adminKey, adminOpen } }: Config): boolean => isGuarded && adminKey === null && !adminOpen;
 
 const withKey = (config: Config, adminKey: Secret): Config => Object.freeze({ ...config, server: Object.freeze({ ...config.server, adminKey }) });
@@ -54,7 +54,7 @@ export function withKeptAdminKey(config: Config): Config {
   return kept === null ? config : withKey(config, kept);
 }
 
-/** Null: there is no such file, or this user may not read it. */
+/** The key in the file; null: there is no such file, or this user may not read it. */
 function readKept(dataDir: string): Secret | null {
   const file = adminKeyFile(dataDir);
   let text: string;
@@ -68,16 +68,16 @@ function readKept(dataDir: string): Secret | null {
   return new Secret(text);
 }
 
-/** safety: a file that was copied or restored may have come back readable by everybody. */
+/** safety: a file that was copied or restored may be readable by everybody. */
 function closeToOthers(file: string): void {
   try {
     if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
   } catch {
-    // the file belongs to another user, who decides who may read it
+    // the file belongs to another user, who decides its permissions
   }
 }
 
-/** Makes a key and keeps it. `made` is null where another process kept one in the same moment: that one counts. */
+/** Makes a key and keeps it. `made` is null where another process kept a key in the same moment: then that key is used. */
 function make(dataDir: string): { key: Secret; made: NewAdminKey | null } {
   const text = createAdminKey();
   const key = new Secret(text);
@@ -97,13 +97,13 @@ function make(dataDir: string): { key: Secret; made: NewAdminKey | null } {
   }
 }
 
-/** safety: a link appears whole, and only where there is no such file yet, so that all processes read the same key. */
+/** safety: link() creates the whole file at once, and only where the file does not exist yet, so that all processes read the same key. */
 function place(part: string, file: string): void {
   try {
     linkSync(part, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;
-    // a file system without links
+    // this file system has no links
     copyFileSync(part, file, constants.COPYFILE_EXCL);
   }
 }
@@ -112,7 +112,7 @@ function removePart(part: string): void {
   try {
     rmSync(part, { force: true });
   } catch {
-    // a read-only directory has no such file
+    // a read-only directory holds no such file
   }
 }
 

@@ -12,7 +12,7 @@ export interface Flag {
   readonly multiple?: boolean;
   /** The value must be a whole number from the first to the second of these. */
   readonly range?: readonly [least: number, most: number];
-  /** The word that stands for the value in the help: `N`, `FILE`. */
+  /** The placeholder of the value in the help: `N`, `FILE`. */
   readonly value?: string;
   /** One line for the help: what the flag does. */
   readonly help: string;
@@ -76,7 +76,7 @@ export interface CommandRun<Options = unknown> extends Output {
    */
   openLog(): Promise<OpenLog>;
   /**
-   * Asks the gateway that serves with this config on this machine, with its admin key; where several do, one of them, and says which. Throws an `Exit`: 5 where none serves or it says nothing for half a minute, 1 with
+   * Asks the gateway that serves with this config on this machine, with its admin key. Where several serve, it asks one of them and names it. Throws an `Exit`: 5 where none serves or the answer takes longer than half a minute, 1 with
    * the gateway's own words where it refuses.
    * @param path with its query: `/api/targets`
    */

@@ -1,4 +1,4 @@
-/** What plugins add to the port. A fault that would show only later, or in the answers of others, refuses the start. */
+/** The HTTP endpoints that plugins add. An endpoint with a fault refuses the start, because the fault would otherwise show only later, or break other endpoints. */
 import { H3 } from 'h3';
 import { GatewayError } from '../errors.ts';
 import { messageOf } from '../exit.ts';
@@ -15,7 +15,7 @@ export function createRoutes() {
   const router = new H3({ silent: true });
   let isSealed = false;
   const take = (route: Route): void => {
-    // the port has taken over what there was at the start
+    // the port serves only the endpoints that existed at the start
     if (isSealed) throw new Error(`the plugin "${route.plugin}" adds ${route.method} ${route.path} after the start; add it in apply()`);
     const other = routes.find((one) => one.method === route.method && shapeOf(one.path) === shapeOf(route.path));
     if (other !== undefined) throw new Error(`${route.method} ${route.path} is an endpoint of ${other.plugin} already; choose another path, or leave one of the two plugins out`);
@@ -68,7 +68,7 @@ function faultOf({ auth = 'key', about, handle }: Endpoint): string | null {
   return null;
 }
 
-/** The endpoint, with the plugin's name on the errors that are no answer for the caller. */
+/** The endpoint, with the plugin's name on all errors that are not meant for the caller. */
 const blaming = (plugin: string, endpoint: Endpoint): Endpoint => ({
   ...endpoint,
   async handle(request) {
@@ -83,11 +83,11 @@ const blaming = (plugin: string, endpoint: Endpoint): Endpoint => ({
 const isHeader = (name: string, value: string | readonly string[] | undefined): boolean => typeof value !== 'object' && isHeaderName(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(String(value));
 const isBody = (body: unknown): boolean => (body ?? null) === null || typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream;
 
-/** The answer, with an empty text where it has no body. safety: an answer of another shape would fail later, in the server, and nobody would know whose it is. */
+/** The answer, with an empty text where it has no body. safety: an answer of another shape would fail later, in the server, where the plugin is no longer known. */
 function sound(answer: Answer): Answer {
   if (!isFields(answer) || answer instanceof Response) throw new TypeError(`the endpoint answered ${answer instanceof Response ? 'a Response' : kindOf(answer)}, and not { status, headers, body }`);
   const { status = 200, headers = {}, body } = answer;
-  // what is iterated has no names of its own, and would be an answer without headers
+  // an iterable, such as a Map, has no properties of its own, so its headers would be lost
   if (Symbol.iterator in (headers ?? {})) throw new TypeError('the endpoint answered with headers that are no plain object, { name: value }');
   if (!Number.isInteger(status) || status < 200 || status > 599) throw new TypeError(`the endpoint answered with the status ${String(status)}`);
   if (!isBody(body)) throw new TypeError(`the endpoint answered with a body that is ${kindOf(body)}, and not a text, bytes or a stream`);

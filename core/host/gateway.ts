@@ -40,7 +40,7 @@ export interface GatewayParts {
   readonly states?: States;
   /** The other workers, where this process is one of several. */
   readonly peers?: WorkerPeers | null;
-  /** The plugins are applied and not booted: nothing is opened, and a plugin that refuses says so. */
+  /** True: the plugins are applied but not booted, to find out whether one refuses. Nothing is opened. */
   readonly isTrial?: boolean;
 }
 
@@ -50,9 +50,9 @@ export interface RunningGateway extends Service {
   spentMs(): ReadonlyMap<string, number>;
   /** Pages for people. */
   readonly pages: readonly { readonly title: string; readonly path: string }[];
-  /** The log that a plugin keeps; null where none does. */
+  /** The reader of the log; null where no plugin keeps the log. */
   readonly log: LogReader | null;
-  /** From now on plugins know that the process is about to stop. Requests are served all the same. */
+  /** Tells plugins that the process is about to stop. Requests are still served. */
   leave(): void;
   /** Ends what the plugins opened, in reverse order. Idempotent. */
   close(): Promise<void>;
@@ -131,7 +131,7 @@ async function ownChecks(report: HealthReport, { skip }: HealthQuery, { inFlight
   return { ...checked, redis: check, status: check.connected || checked.status !== 'ok' ? checked.status : 'degraded' };
 }
 
-/** Requests were refused a moment ago, because the limits of what runs at one time are reached. */
+/** The health check while requests are refused, because the limits of running requests were reached a moment ago. */
 const overloaded = { connected: false, error: 'overloaded' };
 
 /** The codes of the table and of plugins. Throws where two plugins declare the same code. */
@@ -157,7 +157,7 @@ function fieldKindsOf(plugins: readonly LoadedPlugin[]): FieldKinds {
   return new Map(declared.map(({ field, kind }) => [field, kind]));
 }
 
-/** How long the teardown of a plugin is waited for: as long as a tap of `close`. safety: one that never ends would keep the process, and all plugins that close after it. */
+/** How long the gateway waits for the teardown of a plugin: as long as for a tap of `close`. safety: a teardown that never ends would block the end of the process, and the teardown of the plugins after it. */
 const teardownMs = 10_000;
 
 function blame<T>(plugin: string, work: () => T): T {

@@ -9,7 +9,7 @@ export interface Bounds {
 
 type Texts = LRUCache<string, string>;
 
-/** What an entry takes beside its text and its key: the places in the tables of the LRU list. */
+/** The memory of an entry besides its text and its key: its places in the tables of the LRU list. */
 const bytesPerEntry = 200;
 
 const textsWithin = ({ maxBytes, ttlSeconds }: Bounds): Texts => new LRUCache({ maxSize: maxBytes, sizeCalculation: (text, key) => 2 * (text.length + key.length) + bytesPerEntry, ttl: ttlSeconds * 1000 });
@@ -27,7 +27,7 @@ export class KeptTexts {
     this.#bounds = bounds;
   }
 
-  /** Bytes of all texts and of what keeps them. */
+  /** Bytes of all texts, with the memory of their entries. */
   get bytes(): number {
     return this.#texts.calculatedSize;
   }

@@ -23,8 +23,8 @@ const unfinished = Symbol('unfinished');
 
 /**
  * `root`: the `plugins/` folder. The sources are `.ts`, a built package holds `.js`.
- * @param places gets the file of each plugin from elsewhere
- * @param patienceMs safety: Node waits for the top level of a file without a limit, and ends with 13 where nothing else is open, naming the gateway
+ * @param places gets the file of each plugin that does not ship
+ * @param patienceMs safety: Node waits without a limit for the top-level await of a file. Where nothing else is open, Node ends with exit code 13 and names the gateway, not the plugin
  */
 export function createPluginLoader(root: URL, places?: Places, patienceMs = 30_000) {
   const folder = fileURLToPath(root);
@@ -82,10 +82,10 @@ function packageFile(use: string, baseDir: string): string | null {
 
 const runs = promisify(execFile);
 
-/** Where a file is not JavaScript or TypeScript: `file:line: `. Empty for every other reason. */
+/** The place of a syntax error: `file:line: `. Empty for every other reason. */
 async function placeOf(cause: unknown, file: string): Promise<string> {
   if (!(cause instanceof SyntaxError)) return '';
-  // Node begins the stack of faults in TypeScript with their place; for faults in JavaScript only its own check prints it
+  // Node puts the place of a TypeScript fault first in the stack; for a JavaScript fault only `node --check` prints the place
   const said = /^\/.*:\d+\n/.test(cause.stack ?? '') ? cause.stack : await runs(process.execPath, ['--check', file]).then(() => '', ({ stderr }: { stderr?: string }) => stderr);
   const [, place = ''] = /^(\/.*:\d+)\n/.exec(said ?? '') ?? [];
   return place === '' ? '' : `${place}: `;
@@ -113,7 +113,7 @@ function absentHint(message: string): string {
 const isPackageName = (use: string): boolean => use.startsWith('@') || !use.includes('/');
 
 function notInstalled(use: string, baseDir: string, folder: string): string {
-  // safety: whoever leaves the folder out must not be told to install a stranger's package of that name
+  // safety: an operator who forgot the folder of a shipped plugin must not be told to install a stranger's package of that name
   const shipped = shippedNames(folder).filter((name) => name.endsWith(`/${use}`));
   if (shipped.length > 0) return `there is no plugin "${use}". Did you mean ${shipped.map((name) => `"${name}"`).join(' or ')}? A plugin that ships is named with its folder`;
   return `there is no npm package "${use}" for ${baseDir}. Install it there: npm install ${use}. A plugin in a file of your own is named by its path, ./${use.replace(/^.*\//, '')}.ts for instance`;

@@ -8,9 +8,9 @@ export interface Metric {
   /** `gateway_<what>_<unit>`, a counter with `_total`: https://prometheus.io/docs/practices/naming/ */
   readonly name: string;
   readonly help: string;
-  /** Of a gauge: which value of all workers is shown where there are several (`server.workers`). Absent: their sum. */
+  /** For a gauge: which value is shown where there are several workers (`server.workers`). Absent: their sum. */
   readonly across?: Across;
-  /** Labels and value of each. Keep them few: each is a series in the database of whoever scrapes. */
+  /** Labels and value of each sample. Keep samples few: each one is a time series in Prometheus. */
   readonly samples: readonly (readonly [labels: Readonly<Record<string, string>>, value: number])[];
 }
 
@@ -20,7 +20,7 @@ export type ReadMetrics = () => readonly Metric[] | Promise<readonly Metric[]>;
 
 export interface MetricSources {
   add(read: ReadMetrics): void;
-  /** The metrics of all sources. What a source throws is said once in the process log, and its metrics are left out. */
+  /** The metrics of all sources. A source that throws is left out, and its error is logged once. */
   read(): Promise<Metric[]>;
 }
 
@@ -33,7 +33,7 @@ function isMetric(value: unknown): value is Metric {
   return (type === 'counter' || type === 'gauge') && isName(name) && typeof help === 'string' && Array.isArray(samples) && samples.every(isSample);
 }
 
-/** safety: one metric that Prometheus cannot read would cost all the others. */
+/** safety: one metric that Prometheus cannot parse would make Prometheus drop all the others. */
 function sound(given: unknown): readonly Metric[] {
   if (!Array.isArray(given)) throw new TypeError('a source of metrics must give a list of them');
   const at = given.findIndex((metric) => !isMetric(metric));
@@ -41,16 +41,16 @@ function sound(given: unknown): readonly Metric[] {
   return given as Metric[];
 }
 
-/** How long a source is waited for: half of what Prometheus waits for all. */
+/** How long to wait for a source: half of the time that Prometheus waits for all. */
 const patienceMs = 5000;
 
 /** The sources of all plugins. */
 interface AllMetricSources {
-  /** As this plugin sees them. */
+  /** The sources, under the name of this plugin. */
   of(plugin: string): MetricSources;
 }
 
-/** @param failed told, once for each source, of one that throws, is late or gives what is no metric */
+/** @param failed called once for each source that throws, is late, or returns something that is not a metric */
 export function createMetricSources(failed: (plugin: string, error: unknown) => void): AllMetricSources {
   const sources: { readonly plugin: string; readonly read: ReadMetrics }[] = [];
   const silent = new Set<ReadMetrics>();

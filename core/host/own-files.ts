@@ -1,4 +1,4 @@
-/** The gateway's own files name each other by relative paths, and Node need not look for them. */
+/** Resolves imports between the gateway's own files. They are relative paths, so Node's search is not needed. */
 import { lstatSync, realpathSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { dirname } from 'node:path';
@@ -17,19 +17,19 @@ export function importDirectly(): void {
   registerHooks({ resolve: (specifier, context, next) => ownFile(specifier, context.parentURL) ?? next(specifier, context) });
 }
 
-/** Null: Node looks for it, and says what is wrong where there is no such file. */
+/** The file of an import; null: Node resolves the import, and reports a file that does not exist. */
 function ownFile(specifier: string, importer: string | undefined): { url: string; format: string; shortCircuit: true } | null {
   if (importer?.startsWith(root) !== true || !specifier.startsWith('.') || !specifier.endsWith(extension)) return null;
   const url = new URL(specifier, importer);
   return isPlain(fileURLToPath(url)) ? { url: url.href, format, shortCircuit: true } : null;
 }
 
-/** Folders, and whether no part of their path is a link. */
+/** For each folder: whether no part of its path is a link. */
 const folders = new Map<string, boolean>();
-/** cost: each file is imported by four others, and is looked at once. */
+/** cost: each file is imported by four others on average, and is checked once. */
 const plain = new Set<string>();
 
-/** Whether it is a file at its own address. safety: one that a link leads to, as a file that plugins of a team share, would be there twice */
+/** Whether the file is at its own address. safety: a file behind a link, as plugins of a team share one, would be loaded twice */
 function isPlain(file: string): boolean {
   if (plain.has(file)) return true;
   if (lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) return false;

@@ -1,4 +1,4 @@
-/** Which plugin a file belongs to: for messages about code that holds the event loop, or that throws where nobody catches. */
+/** Finds the plugin that a file belongs to: for messages about code that blocks the event loop, or that throws where nobody catches. */
 export class Places {
   /** The folder of the shipped plugins. */
   readonly #root: string;

@@ -54,7 +54,7 @@ export interface CheckupParts extends Pick<Gateway, 'config' | 'dialects' | 'log
 
 /** One line of `gateway doctor`. */
 export interface Finding {
-  /** What it is about, in a word or two. */
+  /** The subject of the finding, in one or two words. */
   readonly part: string;
   /** `note`: neither good nor bad. */
   readonly state: 'good' | 'note' | 'warning' | 'fault';
@@ -99,11 +99,11 @@ export interface LoadedPlugin {
 
 /** Counts of the process, over reloads. */
 export interface Traffic {
-  /** Bytes of the bodies of requests that run. */
+  /** Bytes of the bodies of the requests that are running. */
   readonly bytes: number;
-  /** Requests that were refused before it was known who asks, by the code of the error; of these only a sample is on record. */
+  /** Requests that were refused before the caller was known, by error code. Only a sample of them is on record. */
   readonly refused: ReadonlyMap<string, number>;
-  /** Requests for which there was no room, by the limit: of bytes, of requests, or of those that wait on one connection. */
+  /** Requests for which there was no room, by the limit: of bytes, of requests, or of requests that wait on one connection. */
   readonly overloaded: Readonly<Record<'bytes' | 'requests' | 'connection', number>>;
 }
 
@@ -129,15 +129,15 @@ export interface Gateway {
   readonly spentMs: () => ReadonlyMap<string, number>;
   /** The other workers behind the same port; null: this process serves alone (`server.workers: 1`). */
   readonly peers: Peers | null;
-  /** What is known of those who sent an admin key: for a plugin that lets people sign in, or that counts the failures. */
+  /** Checks admin keys and delays wrong ones: for a plugin that lets people sign in, or that counts the failures. */
   readonly signIns: SignIns;
-  /** Callers' keys by name, those too that are kept in the store. */
+  /** Callers' keys by name, including those that are kept in the store. */
   readonly keys: CallerKeys;
   /** Codes of all errors that may be thrown: the core's and those that plugins declare. */
   readonly errorCodes: ReadonlySet<string>;
   /** Metrics of its own at `GET /metrics`. */
   readonly metrics: MetricSources;
-  /** What the process has in work, and what it has refused. */
+  /** The requests that the process is serving, and those that it has refused. */
   readonly traffic: () => Traffic;
   readonly fetch: typeof fetch;
   /** Epoch milliseconds. */

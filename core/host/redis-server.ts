@@ -1,7 +1,7 @@
-/** What answers at the address of the Redis: whether gateways can share it, and what is said where they cannot. */
+/** Checks the server at the address of the Redis: whether gateways can share it, and the reason where they cannot. */
 import type { Cluster, Redis } from 'ioredis';
 
-/** One word or two, for everybody who asks. */
+/** The reason in one or two words. It is public. */
 export type Reason = 'refused' | 'timeout' | 'auth_failed' | 'loading' | 'replica' | 'sentinel' | 'no_database' | 'certificate';
 
 /** Redis answers, and cannot be used. */
@@ -14,10 +14,10 @@ export class Unfit extends Error {
   }
 }
 
-/** Throws where gateways cannot share what answers: it would take connections, and refuse or misplace what they write. Returns whether it is a node of a cluster. */
+/** Throws where gateways cannot share the server: it would accept connections, and then refuse writes or keep them in the wrong place. Returns whether the server is a node of a cluster. */
 export async function look(client: Redis): Promise<boolean> {
   const { db = 0 } = client.options;
-  // asked at once, so that all of it takes the time of one answer
+  // the commands are sent together, so that all of them take one round trip
   const [hello, selected, pong] = await Promise.allSettled([client.hello(), db === 0 ? null : client.select(db), ping(client)]);
   if (pong.status === 'rejected') throw pong.reason;
   // wire: names and values in turn; a Redis before 6, and some proxies, know no HELLO (https://redis.io/docs/latest/commands/hello/)
@@ -37,12 +37,12 @@ export async function lookThrough(cluster: Cluster, key: string): Promise<false>
   return false;
 }
 
-/** Throws where Redis does not answer. Of a cluster each primary must: to ask one of them would say now this and now that while another one is dead. */
+/** Throws where Redis does not answer. In a cluster, each primary must answer: a ping of one random primary would succeed or fail by chance while another one is dead. */
 export async function ping(client: Cluster | Redis): Promise<void> {
   await (client.isCluster ? Promise.all(primariesOf(client as Cluster).map(ping)) : answered((client as Redis).ping()));
 }
 
-/** wire: ioredis forgets a node whose connection has ended, until the cluster has said again what it is made of. */
+/** wire: ioredis forgets a node whose connection has ended, until the cluster has listed its nodes again. */
 function primariesOf(cluster: Cluster): Redis[] {
   const nodes = new Map(cluster.nodes('master').map((node) => [`${node.options.host}:${node.options.port}`, node]));
   const primaries = Array.from(new Set(cluster.slots.map(([primary]) => primary)), (place = '') => nodes.get(place));
@@ -51,7 +51,7 @@ function primariesOf(cluster: Cluster): Redis[] {
   throw new Error('the connection to a primary of the cluster has ended');
 }
 
-/** A user who may not run the command has been answered too. */
+/** An error reply is an answer too, such as the one to a user who may not run the command. */
 async function answered(asked: Promise<unknown>): Promise<void> {
   await asked.catch((error: unknown) => {
     if (!isRefused(error, 'NOPERM')) throw error;
@@ -64,7 +64,7 @@ export const clusterOf = ({ options }: Redis, make: typeof Cluster): Cluster =>
     enableOfflineQueue: false,
     enableReadyCheck: false,
     clusterRetryStrategy: options.retryStrategy as (times: number) => number,
-    // a command whose connection broke may have been run, and whoever sent it decides what to do
+    // a command whose connection broke may have run, so its sender decides whether to retry
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     // names are looked up at each connection, and TLS checks them

@@ -1,7 +1,7 @@
 /**
  * The Redis of the process. Every feature that shares something between gateways uses this one client, and it never holds up a request for long:
  * each command has a short time limit, and a Redis that failed three times in a row is left alone until it answers a ping again. A Redis that
- * refuses a command, because it has no memory left or the user may not run it, has answered: it is asked on, and the operator is told.
+ * refuses a command, because it has no memory left or the user may not run it, has answered: the gateway goes on using it, and tells the operator.
  */
 import { hash } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
@@ -40,22 +40,22 @@ export class RedisClient implements SharedRedis {
   #opening: Promise<void> | null = null;
   #failures = 0;
   #isDown = false;
-  /** Asked for last: of a cluster only some nodes may be away. */
+  /** The key of the last command. In a cluster only some nodes may be away, so the check asks the node of this key. */
   #lastKey = 'model-gateway';
-  /** It was looked at on this connection, and can be used. */
+  /** True: the check of this connection has found that Redis can be used. */
   #isFit = false;
   /** The last command that Redis refused, and until when it is of interest (`performance.now()`). */
   #refusal: { readonly error: Error; readonly until: number } | null = null;
   readonly #refusedForMs: number;
-  /** What a node of a cluster failed with last: a command that was meant for it says only that there is no connection. */
+  /** The last error of a cluster node. A command for that node reports only that there is no connection. */
   #nodeError: Error | null = null;
   #isClosed = false;
-  /** What `GET /` says while there is no connection: why the last try to make one failed, or `timeout` where nothing has come back yet. */
+  /** The reason that `GET /` shows while there is no connection: the last connection error, or `timeout` where no reply has come yet. */
   #reason: Reason = 'timeout';
   #restMs = restMs.min;
   #timer: NodeJS.Timeout | undefined;
   readonly #hashes = new Map<string, string>();
-  /** Scripts that were sent on this connection. A script that Redis does not know would be run after those that were sent later. */
+  /** Scripts that were sent on this connection. A later call sends only the hash: if Redis did not know the script, the call would be repeated, and run after calls that were sent later. */
   readonly #sent = new Set<string>();
 
   constructor(url: Secret, logger: Logger, refusedForMs = usualRefusedForMs) {
@@ -77,9 +77,9 @@ export class RedisClient implements SharedRedis {
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
       connectTimeout: limitMs.open,
-      // what hangs is connected to again, there or where another one has taken over; nobody else ends a connection on which not even the first answer has come
+      // a connection that hangs is replaced, by one to the same server or to its successor. Nothing else ends a connection on which not even the first reply has come
       socketTimeout: limitMs.open,
-      // each connection is looked at here: that of ioredis asks for INFO, which a user of Redis may not need to have
+      // this class checks each connection itself. The check of ioredis sends INFO, which a user of Redis may not be allowed to run
       enableReadyCheck: false,
       retryStrategy: (times) => Math.min(times * 100, 2000),
       // wire: after a failover the former primary takes no writes (https://redis.io/docs/latest/operate/oss_and_stack/management/sentinel/)
@@ -107,7 +107,7 @@ export class RedisClient implements SharedRedis {
       if (this.#reason !== 'auth_failed') this.#reason = 'timeout';
     });
     client.on('error', (error: ClientError) => {
-      // the connection stays open, and the look at it says what is wrong with the database
+      // the connection stays open, and its check reports what is wrong with the database number
       if (error.command?.name === 'select') return;
       const cause = error.lastNodeError ?? error;
       this.#reason = reasonOf(cause);
@@ -164,7 +164,7 @@ export class RedisClient implements SharedRedis {
       return refusal !== null && performance.now() < refusal.until ? { connected: false, error: reasonOf(refusal.error) } : { connected: true };
     } catch (error) {
       if (error === late) return { connected: false, error: 'timeout' };
-      // a command says of a connection that ended only that it did
+      // a command on a connection that has ended reports only that the connection has ended
       return { connected: false, error: isRefused(error) ? reasonOf(error as Error) : this.#reason };
     }
   }
@@ -190,7 +190,7 @@ export class RedisClient implements SharedRedis {
       this.#answered();
       return value;
     } catch (error) {
-      // a connection to what has become a replica is given up, and a cluster without one of its primaries is back once another one is chosen
+      // READONLY: the connection leads to a replica now and is closed. CLUSTERDOWN: the cluster works again once it has chosen another primary
       if (isRefused(error) && !isRefused(error, 'READONLY') && !isRefused(error, 'CLUSTERDOWN The cluster is down')) this.#refused(error as Error);
       else this.#failed(error as Error);
       throw error;
@@ -224,7 +224,7 @@ export class RedisClient implements SharedRedis {
     if (this.#failures >= mostFailures) this.#probeLater();
   }
 
-  /** Asks whether Redis can be used again, so that no request has to find out. */
+  /** Checks later whether Redis can be used again, so that no request has to find out. */
   #probeLater(): void {
     if (this.#timer !== undefined) return;
     this.#timer = setTimeout(() => void this.#probe(), this.#restMs);
@@ -236,16 +236,16 @@ export class RedisClient implements SharedRedis {
     this.#timer = undefined;
     const client = this.#client;
     if (client === null || this.#isClosed || (await this.#look(client)) === 'fit') return;
-    // a connection through which nothing comes any more, or not to the primary, is replaced; one that is being made reports by itself
+    // a connection that is silent, or does not lead to the primary, is replaced; a connection that is being made reports its own errors
     if (client.status === 'ready' && !isCluster(client)) client.disconnect(true);
   }
 
-  /** Finds out whether Redis can be used. Where it cannot, it is asked again later. */
+  /** Checks whether Redis can be used. Where it cannot, checks again later. */
   async #look(client: Client): Promise<'fit' | 'unfit' | 'node'> {
     try {
       const isNode = await orLate<boolean>(isCluster(client) ? lookThrough(client, this.#lastKey) : look(client), limitMs.ping);
       if (isNode) return 'node';
-      // it has answered, so a connection that ends was closed by it
+      // Redis has answered, so if the connection ends now, Redis has closed it
       this.#reason = 'refused';
       this.#isFit = true;
       this.#answered();
@@ -263,7 +263,7 @@ export class RedisClient implements SharedRedis {
 
 type Client = Cluster | Redis;
 
-/** What ioredis reports: `command` of a connection that is being made, `lastNodeError` where no node of a cluster says what the cluster is made of. */
+/** The errors of ioredis: `command` belongs to a connection that is being made, `lastNodeError` is set where no node of a cluster lists the cluster's nodes. */
 type ClientError = Error & { readonly command?: { readonly name: string }; readonly lastNodeError?: Error };
 
 /** wire: what ioredis says of each command whose connection could not be made. */

@@ -36,16 +36,16 @@ type Fixed = Pick<Server, 'host' | 'port' | 'workers'> & { readonly tls?: Server
 export interface Watch<Gateway extends Replaced = RunningGateway> {
   /** Reads the files once. A change is taken over when two looks in a row read the same. */
   look(): Promise<void>;
-  /** Two looks without a pause, at SIGHUP: who sends it knows that the files are complete. A config that was refused is read again as it is: what it needed, such as a folder, may be there by now. */
+  /** Two looks without a pause, for SIGHUP: the sender knows that the files are complete. A refused config is read again even if it has not changed: what it needed, such as a folder, may exist now. */
   readNow(): Promise<void>;
-  /** Takes the files for changed, as they are: the next looks read them. */
+  /** Treats the files as changed: the next looks read them as a config. */
   again(): void;
   stop(): void;
   /** Former gateways that still serve requests. */
   readonly retiring: ReadonlySet<Gateway>;
 }
 
-/** No file has this fingerprint: where it is the known one, the files are read as a config once two looks see the same. */
+/** No file has this fingerprint. While it is the known one, the files are read as a config as soon as two looks see the same. */
 const unread = '';
 
 /** cost: reading the files every second finds changes on bind mounts and swapped symlinks too, for which file events do not come. */
@@ -63,14 +63,14 @@ class ConfigWatch<Gateway extends Replaced> implements Watch<Gateway> {
   #isStopped = false;
   /** One look after the other. */
   #looks: Promise<void> = Promise.resolve();
-  /** How many of them are not over. */
+  /** How many of the looks are not finished. */
   #pending = 0;
 
   constructor(parts: Watching<Gateway>) {
     this.#parts = parts;
     this.#files = parts.files;
     void this.look();
-    // safety: looks that wait for a long build would follow it without a pause, and see a file that is half written twice the same
+    // safety: looks that queue up behind a long build would run without a pause, and could see a half-written file twice
     this.#timer = setInterval(() => void (this.#pending === 0 && this.look()), parts.everyMs ?? 1000);
   }
 
@@ -107,14 +107,14 @@ class ConfigWatch<Gateway extends Replaced> implements Watch<Gateway> {
     this.#known = seen;
     const next = await this.#parts.rebuild();
     await this.#follow(next.files, seen);
-    // a process that ends waits for the gateways that it knew when it began to
+    // a process that is stopping waits only for the gateways that existed when it began to stop
     if (this.#isStopped) return 'gateway' in next ? await next.gateway.close() : undefined;
     this.#isRefused = 'problems' in next;
     if ('problems' in next) this.#refuse(next.problems);
     else this.#use(next.gateway);
   }
 
-  /** From now on these files are looked at. safety: the former ones may have changed again while the gateway was built, and it does not know that change. */
+  /** From now on these files are watched. safety: the former files may have changed again while the gateway was built, and the gateway was built without that change. */
   async #follow(files: readonly string[], built: string): Promise<void> {
     const former = this.#files;
     this.#files = files.length === 0 ? former : files;
@@ -148,7 +148,7 @@ function waiting(bound: Fixed, next: Server): string[] {
   return shown(bound).filter(([name, value]) => after.get(name) !== value).map(([name, value]) => `server.${name}: ${value} → ${after.get(name)}`);
 }
 
-/** Null: nobody can say now, because the process has no free file descriptor. */
+/** The fingerprint; null: it cannot be computed now, because the process has no free file descriptor. */
 async function fingerprint(files: readonly string[]): Promise<string | null> {
   const hash = createHash('sha256');
   for (const file of files) {
@@ -159,7 +159,7 @@ async function fingerprint(files: readonly string[]): Promise<string | null> {
   return hash.digest('hex');
 }
 
-/** What is known of a path that is no file: the names that match it as a glob. */
+/** For a path that is not a file: the names that match it as a glob. */
 async function namesBy(pattern: string): Promise<string> {
   const names: string[] = [];
   if (/[*?[{]/.test(pattern)) for await (const name of glob(pattern)) names.push(name);

@@ -43,7 +43,7 @@ function hookNamed(hooks: object, name: string | symbol): unknown {
 
 const known = ['stage', 'before', 'name'] satisfies (keyof TapOptions)[];
 
-/** What is wrong with the options of a tap; null: nothing. safety: tapable takes what it does not understand for nothing said, and the tap then runs at another place. */
+/** What is wrong with the options of a tap; null: nothing. safety: tapable ignores options that it does not understand, and the tap would then run at another position. */
 function faultOf(options: unknown): string | null {
   if (typeof options === 'string') return null;
   if (!isFields(options)) return 'with options that are none; they are an object, { stage }, and come before the function';

@@ -16,7 +16,7 @@ interface AccessFacts extends AdminFacts {
   readonly hooks: RequestHooks;
 }
 
-/** The caller, where the endpoint asks for a key; else null. Throws 401, 403 or 429 where the request may not ask. */
+/** The caller, where the endpoint asks for a key; otherwise null. Throws 401, 403 or 429 where the request is not allowed. */
 export async function admit({ auth = 'key' }: Pick<Endpoint, 'auth'>, exchange: Exchange, facts: AccessFacts): Promise<Principal | null> {
   if (auth === 'none') return null;
   if (auth === 'key') return await authenticate(exchange, facts.hooks);

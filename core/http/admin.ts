@@ -19,11 +19,11 @@ export interface AdminFacts extends Claimant {
   readonly signIns: SignIns;
 }
 
-/** Returns where the request may ask. Throws `missing_api_key`, `invalid_api_key` (401), `permission_denied` (403) or `too_many_attempts` (429). */
+/** Returns where the request is allowed. Throws `missing_api_key`, `invalid_api_key` (401), `permission_denied` (403) or `too_many_attempts` (429). */
 export async function admitAdmin(asked: Asked, facts: AdminFacts): Promise<void> {
   const { headers, method, config: { server: { adminKey, adminOpen, isGuarded } } } = asked;
   if (adminOpen || (adminKey === null && !isGuarded)) {
-    const why = whyNoNeighbour(headers, facts.address);
+    const why = whyNotLocal(headers, facts.address);
     if (why === null) return refuseForeign(method, headers);
     if (adminKey === null) throw new GatewayError('permission_denied', `${why}: set server.admin_key to see the log from elsewhere.`);
   }
@@ -38,16 +38,16 @@ export async function admitAdmin(asked: Asked, facts: AdminFacts): Promise<void>
     : new GatewayError('missing_api_key', 'The admin key is required: server.admin_key of the config or, without it, the key in the file admin-key of server.data_dir. Send it as "Authorization: Bearer <key>".', more);
 }
 
-/** Refuses where the gateway has no admin key to compare with, as when it was started from a program. A command of this process needs none. */
+/** Refuses a request over a socket where the gateway has no admin key, as when it was started from a program. A command inside this process needs no admin key. */
 function refuseSocket(address: string | null): void {
   if (address !== null) throw new GatewayError('permission_denied', 'This gateway has keys and no admin key: set server.admin_key to see the log.');
 }
 
 /**
- * Why a request does not come from a program on this machine; null: it does. The address of its socket decides, and headers can only
- * speak against it.
+ * Why a request is not taken as one from a program on this machine; null: it is one. The socket must have a loopback address, and no
+ * header may show another origin.
  */
-function whyNoNeighbour(headers: Arrived['headers'], address: string | null): string | null {
+function whyNotLocal(headers: Arrived['headers'], address: string | null): string | null {
   if (address === null) return null;
   if (!isLoopback(address)) return 'The request comes from another machine';
   const forwarded = Object.keys(headers).find((name) => /^(?:x-forwarded-.*|forwarded|via|x-real-ip)$/.test(name) && headers[name] !== undefined);
@@ -64,7 +64,7 @@ export function sessionOf({ headers, config: { server: { adminKey, dataDir } }, 
   return session === null || ended.has(session, dataDir) ? null : session;
 }
 
-/** Whether the session by which a request was let in goes on; true for who needs none. safety: an answer without end would go on after signing out, to whoever has a copy of the cookie. */
+/** Whether the session that let a request in is still valid; true where no session was needed. safety: without this, an endless answer would go on after sign-out, for whoever has a copy of the cookie. */
 export function sessionWatch(asked: Asked, { signIns, clock }: { readonly signIns: Pick<SignIns, 'ended'>; clock(): number }): () => boolean {
   const session = sessionOf(asked, signIns);
   const { dataDir } = asked.config.server;
@@ -81,13 +81,13 @@ const isReading = (method: string): boolean => method === 'GET' || method === 'H
 /** safety: a browser sends the cookie with requests of every site's pages. Only a page of the gateway's own may change something by it. */
 const isSameOrigin = (method: string, headers: Arrived['headers']): boolean => isReading(method) || isOwnPage(headers);
 
-/** Whether a browser says that one of the gateway's own pages asks. Where the gateway is no safe place to a browser (plain HTTP, another machine), it sends `origin` alone. */
+/** Whether the browser says that one of the gateway's own pages sent the request. Over plain HTTP from another machine, a browser sends `origin` alone. */
 export function isOwnPage(headers: Arrived['headers']): boolean {
   const site = headers['sec-fetch-site'];
   return site === undefined ? headers['origin'] !== undefined && URL.parse(headers['origin'])?.host === headers['host'] : site === 'same-origin';
 }
 
-/** Whether a browser says that a page of another site asks. Programs say nothing of the kind. */
+/** Whether the browser says that a page of another site sent the request. Programs send no such header. */
 export const isForeignPage = (headers: Arrived['headers']): boolean => (headers['sec-fetch-site'] ?? headers['origin']) !== undefined && !isOwnPage(headers);
 
 function sessionCookie(header: string | undefined): string | undefined {

@@ -1,4 +1,4 @@
-/** The socket of the port: a new one, which listhen binds, one that was open before this process began, or one that another process has. */
+/** Opens the socket of the port: a new one, which listhen binds, one that was open before this process began, or one that another process has. */
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { RequestListener, Server, ServerOptions } from 'node:http';
@@ -36,8 +36,8 @@ export class PortInUse extends Error {}
 export class UnusableSocket extends Error {}
 
 /**
- * Writes to a client below TLS, which it does not speak, and closes the connection.
- * safety: Node closes it right after it has told of the fault, so the text is written at once; it names the socket below TLS nowhere else.
+ * Writes a plain text to a client that does not speak TLS, on the TCP socket below TLS, and closes the connection.
+ * safety: Node closes the socket right after it reports the fault, so the text is written at once. `_parent` is Node's only name for the socket below TLS.
  */
 export function endBelowTls(socket: Socket, text: string): void {
   (socket as unknown as Partial<Record<'_parent', Socket | null>>)['_parent']?.write(text);
@@ -55,23 +55,23 @@ export async function bindPort(settings: ServerOptions, place: Place): Promise<B
   return { server, ...(await bindPlain(server, place)) };
 }
 
-/** The hosts that listhen takes as they are. safety: in the place of any other, such as `fe80::1%eth0` or `my_host`, it binds localhost. */
+/** The hosts that listhen takes as they are. safety: for any other host, such as `fe80::1%eth0` or `my_host`, listhen binds localhost. */
 const hostOfListhen = /^(?!-)[\d.:A-Za-z-]{1,63}(?<!-)$/;
 
-/** Whether listhen can bind the place. It takes neither an open socket nor settings beside a certificate; and for port 0 it looks for a free port, which somebody else may take before it is bound. */
+/** Whether listhen can bind the place. It takes no open socket, and no settings beside a certificate. For port 0 it looks for a free port, which another process may take before listhen binds it. */
 const isForListhen = ({ host, port, inherited = null, tls = null }: Place): boolean => inherited === null && tls === null && port !== 0 && hostOfListhen.test(host);
 
-/** What Node's TLS takes. */
+/** The certificate in the form that Node's TLS takes. */
 export const contextOf = ({ cert, key }: Tls): { cert: string; key: string } => ({ cert, key: key.reveal() });
 
 /** The protocols that a client may choose from in its handshake. Node's own list has no HTTP/1.0, and a client that offers nothing else fails then. */
 const ALPNProtocols = ['http/1.1', 'http/1.0'];
 
-/** The handshake of TLS has the time of a head. safety: Node gives it two minutes, and looks for slow clients only behind it. */
+/** The TLS handshake has the time limit of the request headers. safety: Node allows two minutes for it, and checks for slow clients only after it. */
 const serverOf = (settings: ServerOptions, tls: Tls | null): Server =>
   tls === null ? createServer(settings) : createTlsServer({ ...settings, ...contextOf(tls), ALPNProtocols, handshakeTimeout: settings.headersTimeout });
 
-// cost: loading it takes 40 ms of CPU and 9 MB, which workers and most commands are spared
+// cost: loading listhen takes 40 ms of CPU and 9 MB. Workers and most commands do not need it
 const loadListhen = async () => await import('listhen');
 
 /** Loads what `bindPort` needs; early, so that it loads while the gateway is built. */
@@ -91,7 +91,7 @@ async function bindNew(settings: ServerOptions, host: string, port: number): Pro
   }
 }
 
-/** What is wrong with the place. listhen calls every refusal a port that is not free, so the system is asked once more. */
+/** The fault of the place. listhen reports every refusal as a port that is not free, so the system is asked once more. */
 async function refused(cause: unknown, { host, port }: Place): Promise<unknown> {
   const { code, name } = cause as NodeJS.ErrnoException;
   const reason = name === 'GetPortError' ? await refusalOf({ host, port }) : code;
@@ -106,7 +106,7 @@ const reasons: Readonly<Record<string, ((place: Place) => string) | undefined>> 
   ENOTFOUND: ({ host }) => `No address is known for the name ${host}, which server.host has. Write an address: 127.0.0.1 for this machine alone, 0.0.0.0 for all its addresses.`,
 };
 
-/** The code of the error; a port that turns out to be free was in use a moment ago. */
+/** The error code of another try to bind; if that try succeeds, the port was in use a moment ago. */
 async function refusalOf(place: Place): Promise<string> {
   const probe = createServer();
   try {
@@ -149,7 +149,7 @@ export async function bindPlain(server: PlainServer, { host, port, inherited = n
 /** A server without a socket of its own: it serves the connections that it is given. */
 export function serveGiven(settings: ServerOptions, { onConnection }: GivenPort, tls: Tls | null): Bound {
   const server = serverOf(settings, tls);
-  // safety: at this event Node begins to look for slow clients, and would let them be without it
+  // safety: Node starts its checks for slow clients at this event
   server.emit('listening');
   onConnection((socket) => void server.emit('connection', socket));
   return { server, address: '', url: '' };

@@ -21,7 +21,7 @@ const blockBytes = 65_536;
 export class Gathered {
   size = 0;
   readonly #parts: Buffer[] = [];
-  /** What the next small parts are copied into. */
+  /** The buffer into which the next small parts are copied. */
   #room: Buffer = Buffer.alloc(0);
   #used = 0;
 
@@ -47,7 +47,7 @@ export class Gathered {
     return first !== undefined && this.#parts.length === 1 ? first : Buffer.concat(this.#parts, this.size);
   }
 
-  /** Lets go of all of it. */
+  /** Drops all bytes. */
   clear(): void {
     this.#parts.length = 0;
     this.#room = Buffer.alloc(0);
@@ -95,13 +95,13 @@ export async function readBody(source: Readable, { limit, announced, hold }: Bod
         if (announced === undefined) hold?.(part.length);
         parts.add(part);
       } catch (error) {
-        // the reply keeps the connection, so the rest is read and let go: the next request comes behind it
+        // the reply keeps the connection open, so the rest of the body is read and dropped: the next request comes after it
         isRefused = true;
         parts.clear();
         reject(error);
       }
     };
-    // cost: every request closes after its end, and an error captures its stack
+    // cost: every request emits `close` after its end, and an error captures its stack
     const onClose = (): void => reject(brokenOff());
     const onError = (error: Error): void => reject(brokenOff(error));
     source.on('data', onData);

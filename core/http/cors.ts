@@ -1,11 +1,11 @@
-/** Which pages of other origins may ask the gateway from a browser, as `server.cors` of the config says. Not the log and the dashboard. */
+/** Which pages of other origins may send requests from a browser, by `server.cors` of the config. The log and the dashboard are excluded. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from '../config.ts';
 
 /** Ten minutes. Browsers keep it no longer than two hours, whatever is said. */
 const maxAgeSeconds = '600';
 const usualHeaders = 'authorization, content-type, x-api-key';
-/** What a script may read beside the usual headers. The star stands for all names, those that plugins add too; a browser that does not know it goes by the others. */
+/** The headers that a script may read besides the usual ones. `*` is for all names, including those that plugins add; a browser that does not support `*` uses the others. */
 const exposed = '*, x-request-id, request-id, x-provider, x-adjusted, x-estimated, x-cache, x-should-retry, retry-after, retry-after-ms, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens, x-budget-remaining';
 
 /** safety: routes are found by the resolved and decoded path, so `/x/../api/logs`, `/x\..\api/logs`, `http://localhost/api/logs` and `/%61pi/logs` are the log too. */
@@ -14,10 +14,10 @@ function isForAdmins(url: string): boolean {
   if (path.startsWith('/') && !/[%\\]|\/\./.test(path)) return ofAdmins.test(path);
   const resolved = URL.parse(path.startsWith('/') ? `http://localhost${path}` : path)?.pathname;
   try {
-    // what cannot be read as an address is no path of this server
+    // a text that is not a URL is no path of this server
     return resolved === undefined || ofAdmins.test(decodeURIComponent(resolved));
   } catch {
-    // what cannot be decoded is no path of this server
+    // a text that cannot be decoded is no path of this server
     return true;
   }
 }
@@ -44,7 +44,7 @@ export function createCors({ corsOrigins }: Pick<Server, 'corsOrigins'>): (reque
   };
 }
 
-/** Takes back what was said of other origins: the answer is for admins. safety: a plugin may have such an endpoint at any path, and where nobody needs the admin key, a page could read what it answers. */
+/** Removes the headers for other origins, because the answer is for admins. safety: a plugin may have such an endpoint at any path, and where no admin key is needed, a page of another origin could read the answer. */
 export function closeToOtherOrigins(response: ServerResponse): void {
   response.removeHeader('access-control-allow-origin');
   response.removeHeader('access-control-expose-headers');

@@ -23,7 +23,7 @@ const heapBytesPerRequest = 131_072;
 
 /** cost: a gateway that serves nobody has 24 MB in the heap, with the shipped catalogue. */
 const ownBytes = 33_554_432;
-/** So much is left for requests at the least, so that no bound is below zero. */
+/** The least room for requests, so that no bound is below zero. */
 const leastBytes = 1_048_576;
 /** A worker starts and serves in it, however many there are. */
 const leastHeap = 67_108_864;
@@ -71,12 +71,12 @@ export class InFlight {
     return performance.now() - this.#refusedAt < rememberedMs;
   }
 
-  /** Whether one more request may run. */
+  /** Whether there is room for one more request. */
   hasRoom({ inFlightRequests }: ServerLimits): boolean {
     return this.requests < inFlightRequests;
   }
 
-  /** Counts bytes of the request's body until the request leaves. Throws `server_overloaded` where there is no room, `request_too_large` where there never is. */
+  /** Counts bytes of the request's body until the request leaves. Throws `server_overloaded` where there is no room now, `request_too_large` where there can never be room. */
   hold(bytes: number, exchange: Exchange): void {
     // its client has left, and its body is not wanted
     if (exchange.heldBytes === null) return;
@@ -93,7 +93,7 @@ export class InFlight {
     exchange.heldBytes = 0;
   }
 
-  /** To be called when a request is over; more than once, and for one that never entered, it changes nothing. */
+  /** Call this when a request is over. A second call, or a call for a request that never entered, changes nothing. */
   leave(exchange: Exchange): void {
     if (exchange.heldBytes === null) return;
     this.requests--;

@@ -35,9 +35,9 @@ export interface Sender {
 export const noSender: Sender = { socket: null, headers: {} };
 
 /**
- * Makes the function that tells the address of a request's client: that of the connection or, where a trusted proxy holds that, the last
- * one of its list that is no trusted proxy itself. Empty where the connection is closed already; null where there is none.
- * safety: a proxy that writes one of the two headers may hand on the other as its client sent it. Where both are there and differ, neither counts.
+ * Makes the function that finds the address of a request's client: the address of the connection or, where that is a trusted proxy, the last
+ * address of the proxy's list that is not a trusted proxy. Empty where the connection is closed already; null where there is none.
+ * safety: a proxy that writes one of the two headers may pass on the other as its client sent it. Where both headers are present and differ, neither counts.
  */
 export function createClientAddress({ trustedProxies }: Pick<Server, 'trustedProxies'>): (sender: Sender) => string | null {
   if (trustedProxies.length === 0) return peerOf;
@@ -46,7 +46,7 @@ export function createClientAddress({ trustedProxies }: Pick<Server, 'trustedPro
   const clientIn = (list: readonly string[], peer: string): string => {
     let known = peer;
     for (const address of list.toReversed()) {
-      // a proxy may name its client by a word, and what stands before that was not written by anybody trusted
+      // a proxy may write a word in place of an address; the entries before it were not written by a trusted proxy
       if (isIP(address) === 0) return known;
       known = address;
       if (!isTrusted(address)) return known;
@@ -86,7 +86,7 @@ export function senderOf(event: H3Event): Sender {
   return pair === null ? { socket: null, headers: Object.fromEntries(event.req.headers) } : toSender(pair.request);
 }
 
-/** Node types headers as if each could be a list; only `set-cookie` is, which no request has. */
+/** Node's types say that each header may be a list; only `set-cookie` is one, and no request has it. */
 export const toSender = (request: IncomingMessage): Sender => request as unknown as Sender;
 
 /** The body of a plain endpoint's request, for `readBytes`. */
@@ -101,7 +101,7 @@ export function endWhenClientLeaves(response: ServerResponse, exchange: Exchange
   return () => response.off('close', onClose);
 }
 
-/** safety: an endpoint that needs a larger body says so, and it is read before it is known what the caller wants. */
+/** safety: the body is read before it is known what the caller wants. An endpoint that needs a larger body says so. */
 const mostOfEndpoint = 65_536;
 
 /** The body of a plain endpoint's request. */

@@ -22,11 +22,11 @@ type Adopted = Pick<ServerConfig, 'limits' | 'tls'>;
 export interface Listening {
   /** `http://127.0.0.1:4000`; empty where another process has the port. */
   readonly url: string;
-  /** The address that is bound, as an IP address; empty as well. */
+  /** The bound address, as an IP address; empty where another process has the port. */
   readonly address: string;
-  /** Puts changed limits and a renewed certificate into force. The size of the headers counts for new connections only, the time of a handshake from the next start. */
+  /** Puts changed limits and a renewed certificate into force. A changed header size applies to new connections only, a changed handshake time from the next start. */
   adopt(settings: Adopted): void;
-  /** From now on each reply closes its connection, so that clients and load balancers connect anew, perhaps elsewhere. The port stays open. */
+  /** From now on each reply closes its connection, so that clients and load balancers connect again, perhaps to another gateway. The port stays open. */
   leave(): void;
   /**
    * Closes the port. New requests are refused; running ones, those of former services too, may take `drainMs`, and are then ended
@@ -43,7 +43,7 @@ export interface Listening {
 }
 
 interface ListenOptions extends Place {
-  /** Those at the start; `adopt` replaces them. */
+  /** The limits at the start; `adopt` replaces them. */
   readonly limits: ServerLimits;
   /** Called for each request: a reload replaces the service. */
   readonly service: () => Service;
@@ -51,12 +51,12 @@ interface ListenOptions extends Place {
   readonly given?: GivenPort;
 }
 
-/** The limits under Node's names. Node reads the times at each check and the size at each connection, and refuses a header time above the request's. */
+/** The limits under Node's names. Node reads the times at each check and the header size at each connection. Node refuses a header time above the request time. */
 const bounds = ({ headerTimeMs, requestTimeMs, headers }: ServerLimits): object => ({ headersTimeout: Math.min(headerTimeMs, requestTimeMs), requestTimeout: requestTimeMs, maxHeaderSize: headers });
 
 /**
- * Milliseconds for which a connection without requests is kept: clients are told of the first, because networks on the way may forget one that is idle for minutes.
- * Load balancers go by a time of their own, up to ten minutes. Were ours closed first, they would write requests into a closed connection.
+ * Milliseconds for which a connection without requests is kept: clients are told the first value, because networks may drop a connection that is idle for minutes.
+ * Load balancers have their own idle timeout, up to ten minutes. If the gateway closed first, they would write requests into a closed connection.
  */
 const idleTimes = { keepAliveTimeout: 75_000, keepAliveTimeoutBuffer: 545_000 };
 
@@ -90,7 +90,7 @@ export async function listen({ limits: first, service, given, ...place }: Listen
     if (before === undefined || before.writableFinished) return serveNow(request, response);
     const line = lines.get(socket) ?? new Line(socket, serveNow);
     lines.set(socket, line);
-    // the parser goes on with what it has read of a connection that was closed
+    // the parser still delivers requests that it has read from a connection that is closed now
     if (socket.destroyed || line.take({ request, response }, { before, most: limits.connectionRequests })) return;
     service().turnAway();
     socket.destroy();
@@ -120,7 +120,7 @@ export async function listen({ limits: first, service, given, ...place }: Listen
   };
 }
 
-/** Whether there is TLS at all waits for a restart. */
+/** A change between TLS and plain HTTP waits for a restart. */
 function renew(server: Server, { limits, tls }: Adopted, isTls: boolean): void {
   Object.assign(server, bounds(limits));
   if (isTls && tls !== null) (server as unknown as TlsServer).setSecureContext(contextOf(tls));
@@ -129,7 +129,7 @@ function renew(server: Server, { limits, tls }: Adopted, isTls: boolean): void {
 /** The descriptor of a server's socket. Node names it nowhere else. */
 export const fdOf = (server: PlainServer): number => (server as unknown as Record<'_handle', { readonly fd: number }>)['_handle'].fd;
 
-/** Requests name the socket of TLS, and not the one below it. */
+/** The sockets of the connections. With TLS, requests name the TLS socket, and not the socket below it. */
 function socketsOf(server: Server, isTls: boolean): Slots<Socket> {
   const sockets = new Slots<Socket>();
   server.on(isTls ? 'secureConnection' : 'connection', (socket: Socket) => {
@@ -145,25 +145,25 @@ const faults: Readonly<Record<string, (limits: ServerLimits) => GatewayError>> =
   ERR_HTTP_REQUEST_TIMEOUT: () => new GatewayError('request_timeout', 'The request did not arrive in time.', { headers: { connection: 'close' } }),
 };
 
-/** Sockets whose fault has been dealt with. The parser reports one again for each part that still arrives. */
+/** Sockets whose fault has been handled. The parser reports a fault again for each part that still arrives. */
 const faulty = new WeakSet<Socket>();
 /** The reply to the last request of a socket. cost: a WeakMap that each request fills is 1 % of the CPU of a plain request. */
 const lastReply = Symbol('last reply');
 type Asked = Socket & { [lastReply]?: ServerResponse };
 const lastReplyOn = (socket: Asked): ServerResponse | undefined => socket[lastReply];
 
-/** The line of each connection whose client pipelines. */
+/** The queue of each connection whose client pipelines. */
 const lines = new WeakMap<Socket, Line>();
 
-/** Whether this reply is still being written, to a request that is whole or is no longer read. Then no error may be written into it. */
+/** Whether this reply is still being written, to a request that has arrived whole or is no longer read. Then no error may be written into it. */
 const isBeingWritten = (reply: ServerResponse): boolean => !reply.writableFinished && (reply.req.complete || reply.headersSent);
 
 /** Connections on which the reply that closes them was written, while other requests of theirs waited. */
 const closing = new WeakSet<Socket>();
 
 /**
- * Whether this request came behind a reply that closes the connection. Such a request is not served.
- * safety: Node gives the socket to its reply although the reply before it waits, and would end the process once both are written.
+ * Whether this request came after a reply that closes the connection. Such a request is not served.
+ * safety: Node gives the socket to the reply of this request although the earlier reply still waits, and throws once both are written, which ends the process.
  */
 function isBehindTheEnd(response: ServerResponse, before: ServerResponse): boolean {
   const { socket } = response.req;
@@ -173,8 +173,8 @@ function isBehindTheEnd(response: ServerResponse, before: ServerResponse): boole
 }
 
 /**
- * Takes care of a socket that Node has handed over, because a proxy is asked for. Returns that fault.
- * safety: Node takes its listeners off. An error that nobody hears ends the process, and a running reply would not learn that its client has left.
+ * Takes over a socket that Node has handed over, because the client sent a request for a proxy. Returns the fault of that request.
+ * safety: Node removes its own listeners. An error without a listener ends the process, and a running reply would not learn that its client has left.
  */
 function proxyAsked(socket: Socket): NodeJS.ErrnoException {
   socket.on('error', () => socket.destroy());
@@ -190,11 +190,11 @@ async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, lim
   if (faulty.has(socket)) return;
   faulty.add(socket);
   if (error.code === 'ERR_SSL_HTTP_REQUEST') return endBelowTls(socket, asksWithoutTls);
-  // any other client that does not get through the handshake of TLS can read no answer
+  // any other client whose TLS handshake fails cannot read an answer
   if (error.code === 'ECONNRESET' || isOfTls(error) || !socket.writable) return void socket.destroy();
   const reply = lastReplyOn(socket);
   if (reply !== undefined && isBeingWritten(reply)) return closeAfter(reply, socket);
-  // a connection that was opened for later, as browsers do: nothing was asked, so there is nothing to answer and nothing to put on record
+  // a connection that was opened in advance, as browsers do: there is no request to answer or to record
   if (socket.bytesRead === 0) return void socket.destroy();
   // the client has closed its side in the middle of a request, so nobody waits for an answer
   if (error.code === 'HPE_INVALID_EOF_STATE') return void socket.destroy();
@@ -202,10 +202,10 @@ async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, lim
   const before = reply === undefined ? null : (lines.get(socket)?.giveUp(reply) ?? null);
   if (before !== null) return closeAfter(before, socket);
   if (reply === undefined || reply.req.complete) return end(socket, textOf(await service.refuse(fault)));
-  // from here on the fault is in the body of a request: that request has its reply already, or its reply names the fault
+  // from here on the fault is in the body of a request: that request has its reply already, or gets this fault as its reply
   if (reply.writableFinished) return end(socket);
   closeAfter(reply, socket);
-  // the head and the fault may come in one packet: it is found out first who asks, because the request of a known caller is on record in any case
+  // the request's head and the fault may come in one packet. The caller is identified first, because a request of a known caller is on record in any case
   setImmediate(() => service.cancel(fault, reply));
 }
 
@@ -214,12 +214,12 @@ function textOf({ status = 400, headers, body }: Answer<string>): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** The answer to who asks a port of HTTPS by `http://`. */
+/** The answer to a client that sends plain HTTP to a port of HTTPS. */
 const asksWithoutTls = textOf({ status: 400, headers: { 'content-type': 'application/json' }, body: JSON.stringify(new GatewayError('bad_request', 'This port speaks HTTPS: write https:// in place of http://.').body()) });
 
 const closeAfter = (reply: ServerResponse, socket: Socket): void => void reply.once('close', () => end(socket));
 
-/** What is wrong with the number of a request's `Host` headers; null: nothing. safety: of two hosts, a proxy before the gateway may have gone by the other one. */
+/** What is wrong with the number of `Host` headers; null: nothing. safety: of two hosts, a proxy in front of the gateway may have used the other one. */
 function faultOfHost({ headers, rawHeaders, httpVersion }: IncomingMessage): string | null {
   if (headers.host === undefined) return httpVersion === '1.1' ? 'The request has no Host header.' : null;
   let hosts = 0;
@@ -247,7 +247,7 @@ async function allClosed(sockets: Slots<Socket>): Promise<void> {
   if (sockets.size > 0) await allClosed(sockets);
 }
 
-/** A connection on which nothing has come so long after the port began to close was opened in advance, as browsers and pools do. */
+/** A connection on which nothing has come this long after the port began to close was opened in advance, as browsers and pools do. */
 const unusedMs = 1000;
 
 async function drain({ server, sockets }: Open, services: readonly Service[], drainMs: number): Promise<void> {
@@ -259,7 +259,7 @@ async function drain({ server, sockets }: Open, services: readonly Service[], dr
     setTimeout(() => server.closeAllConnections(), 1000);
   }, drainMs);
   const idle = setInterval(() => closeIdle({ server, sockets }), 100);
-  // for Node such a connection is not idle: its first request is awaited
+  // Node does not treat such a connection as idle, because it waits for the first request
   const unused = setTimeout(() => {
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   }, unusedMs);
@@ -270,7 +270,7 @@ async function drain({ server, sockets }: Open, services: readonly Service[], dr
   server.close();
 }
 
-/** safety: Node takes a connection for idle whose reply has been handed over and not been read, and would cut that off. */
+/** safety: Node treats a connection as idle when its reply is in the send buffer and the client has not read it. Closing the connection would cut the reply off. */
 function closeIdle({ server, sockets }: Open): void {
   const reading = [...sockets].filter((socket) => lastReplyOn(socket)?.writableFinished === false);
   for (const socket of reading) socket.destroy = () => socket;
@@ -278,13 +278,13 @@ function closeIdle({ server, sockets }: Open): void {
   for (const socket of reading) Reflect.deleteProperty(socket, 'destroy');
 }
 
-/** safety: http.Server.close() would also end the time limits of slow clients, and close idle connections while clients write their next requests into them. */
+/** safety: http.Server.close() would also stop the time limits for slow clients, and close idle connections while clients write their next requests. */
 const closeToNew = (server: Server): void => void PlainServer.prototype.close.call(server);
 
-/** After such a silence a client has probably left its connection alone. safety: a request that comes as a connection is closed is lost. */
+/** After this silence a client has probably stopped using its connection. safety: a request that arrives while its connection is closed is lost. */
 const quietMs = 10_000;
 
-/** The next request, if there is one, ends this limit; its reply closes the connection. */
+/** Closes the connection after the silence. A request that comes before that ends this limit, and its reply closes the connection. */
 const closeOnceQuiet = (socket: Socket): void => void (lastReplyOn(socket)?.writableFinished === true && socket.setTimeout(quietMs));
 
 async function handOver({ server, sockets }: Open, services: readonly Service[], drainMs: number): Promise<void> {

@@ -1,4 +1,4 @@
-/** An answer on its way to the client: completions into Node's response, those of plain endpoints through h3. */
+/** Writes answers to the client: completions into Node's response, those of plain endpoints through h3. */
 import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -23,7 +23,7 @@ export async function writeCompletion({ status = 200, headers, body }: Completio
   }
 }
 
-/** How long after its request's time a client may still read the rest of the answer. */
+/** How long after the request's time limit a client may still read the rest of the answer. */
 const lingerMs = 60_000;
 
 /**
@@ -59,7 +59,7 @@ export function dropStalledReader(response: ServerResponse): void {
   response.once('close', () => clearInterval(look));
 }
 
-/** Writes what is the last of a connection, whose requests are not read any more, and closes it. */
+/** Writes the last text of a connection, whose requests are not read any more, and closes the connection. */
 export function end(socket: Socket, last = ''): void {
   socket.end(last);
   // safety: the kernel resets a connection that is closed with unread bytes, and the client then never sees the answer
@@ -67,21 +67,21 @@ export function end(socket: Socket, last = ''): void {
   setTimeout(() => socket.destroy(), 1000);
 }
 
-/** How often the rest of a request is looked after. A client that has sent nothing since the look before has its answer, or will never read it. */
+/** How often the rest of a request is checked. A client that has sent nothing since the last check has its answer, or will never read it. */
 const lookMs = 2000;
 const mostLooks = 15;
-/** Bytes. */
+/** The most bytes of the rest of a request. */
 const mostOfRest = 134_217_728;
 
 /**
- * Where a reply closes the connection and its request has not come to its end, the rest of the request is read and dropped before:
- * for half a minute at most, and not beyond the look that finds 128 MiB of it. `last` gives the last request of the connection.
+ * Where a reply closes the connection and its request has not arrived whole, the rest of the request is read and dropped first:
+ * for half a minute at most, and until a check finds that it has more than 128 MiB. `last` gives the last request of the connection.
  * safety: the kernel resets a connection that is closed with unread bytes, and a client that sends all before it reads, as urllib of
  * Python does, then never sees the answer.
  */
 export function readBeforeClose(socket: Socket, last: () => IncomingMessage | undefined): void {
   const close = socket.destroySoon.bind(socket);
-  // Node calls this behind the reply
+  // Node calls this after the reply
   socket.destroySoon = () => {
     const request = last();
     if (request === undefined || request.complete || socket.destroyed) return close();
@@ -122,7 +122,7 @@ async function writeStream(body: StreamedBody, response: ServerResponse): Promis
   if (!isClosed()) response.end();
 }
 
-/** safety: a plugin may be JavaScript, and what is no text and no bytes would fail in the server, unseen. */
+/** safety: a plugin may be JavaScript. A piece that is neither text nor bytes would fail inside the server, without a message. */
 function whole<Read extends { readonly done: boolean; readonly value?: unknown }>(read: Read): Read {
   if (read.done || read.value instanceof Uint8Array || typeof read.value === 'string') return read;
   throw new TypeError('a piece of the answer is neither a text nor bytes');
@@ -131,12 +131,12 @@ function whole<Read extends { readonly done: boolean; readonly value?: unknown }
 /**
  * The stream of a plain endpoint. Its request is over when the stream ends, breaks, or is cancelled because the client has left.
  * When the request is cancelled, the stream breaks, so that the client does not take a part for the whole; a stream without an
- * end of its own (`isEndless`) ends instead, also where `mayGoOn` says no before one of its pieces. `broke` is told what the body itself threw,
- * while anybody waited for it: the client sees no more than a closed connection.
+ * end of its own (`isEndless`) ends instead, also where `mayGoOn` returns false before one of its pieces. `broke` gets an error that the body itself threw
+ * while somebody waited for it: the client sees no more than a closed connection.
  */
 export function closingItsRequest(body: ReadableStream<Uint8Array>, { exchange, isEndless, mayGoOn, broke }: { exchange: Exchange; isEndless: boolean; mayGoOn(): boolean; broke(error: unknown): void }): ReadableStream<Uint8Array> {
   const reader = body.getReader();
-  // a read that waits is told that the stream is done
+  // a pending read resolves with the end of the stream
   exchange.signal.addEventListener('abort', () => void reader.cancel(exchange.signal.reason).catch(() => {}), { once: true });
   const read = async (): ReturnType<typeof reader.read> => {
     try {

@@ -1,6 +1,6 @@
 /**
- * Requests that a client sends without waiting for its replies (HTTP pipelining). A few of one connection run at once, the others
- * wait, and where many wait the connection is not read.
+ * Requests that a client sends without waiting for its replies (HTTP pipelining). A few requests of one connection run at once, the others
+ * wait, and while many wait the connection is not read.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -12,7 +12,7 @@ interface Waiting {
   readonly response: ServerResponse;
 }
 
-/** While fewer wait, the connection is read, because only so it is noticed that the client has left. */
+/** While fewer requests wait, the connection is read, because only a read shows that the client has left. */
 const manyWaiting = 100;
 
 /** safety: one read of a socket brings so many small requests at most, and each takes some kilobytes while it waits. */
@@ -32,7 +32,7 @@ export class Line {
     socket.once('close', () => this.#close());
   }
 
-  /** Serves a request now, or when its turn comes. `before`: the reply before its own, which is not written yet. False: too many wait, and the connection is to be closed. */
+  /** Serves a request now, or when its turn comes. `before`: the reply before this request's own, which is not written yet. False: too many requests wait, and the connection is to be closed. */
   take({ request, response }: Waiting, { before, most }: { before: ServerResponse; most: number }): boolean {
     if (this.#waiting.length === 0 && !this.#running.has(before)) this.#run(before);
     if (this.#running.size < most && this.#waiting.length === 0) {
@@ -46,7 +46,7 @@ export class Line {
     return true;
   }
 
-  /** Takes out a request that waits and whose rest never comes. Returns the reply before it; null where the request does not wait. */
+  /** Takes out a waiting request whose rest never comes. Returns the reply before it; null where the request does not wait. */
   giveUp(response: ServerResponse): ServerResponse | null {
     if (this.#waiting.at(-1)?.response !== response) return null;
     this.#waiting.pop();
@@ -77,7 +77,7 @@ export class Line {
     else release(this.#socket);
   }
 
-  /** safety: Node tells only the reply that is being written that the client has left, and the work for the others would go on. */
+  /** safety: Node reports that the client has left only to the reply that is being written, and the work for the other requests would go on. */
   #close(): void {
     this.#waiting = [];
     for (const response of this.#running) {

@@ -1,4 +1,4 @@
-/** The HTTP endpoints that plugins add. `core/http/server.ts` serves them; whatever they answer or throw has one error shape. */
+/** The HTTP endpoints that plugins add. `core/http/server.ts` serves them. Every error of an endpoint has the same shape. */
 import type { Arrived, Principal } from '../pipeline/context.ts';
 import type { Answer } from '../pipeline/answer.ts';
 import type { About, Door } from '../pipeline/door.ts';
@@ -15,7 +15,7 @@ export interface Endpoint {
    * absent.
    */
   readonly auth?: 'key' | 'admin' | 'none';
-  /** Most bytes of its requests' bodies, 64 KiB where absent. `server.limits.body` bounds it too. */
+  /** The most bytes of a request's body; 64 KiB where absent. `server.limits.body` bounds it too. */
   readonly bodyLimit?: number;
   /** Absent: the OpenAPI document has no more than its path. */
   readonly about?: About;
@@ -24,7 +24,7 @@ export interface Endpoint {
 
 export interface EndpointRequest {
   readonly arrived: Arrived;
-  /** Who asks, where `auth` is `key`; else null. */
+  /** The caller, where `auth` is `key`; otherwise null. */
   readonly principal: Principal | null;
   /** Of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;

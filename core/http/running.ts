@@ -6,12 +6,12 @@ import type { Exchange } from '../pipeline/exchange.ts';
 import { refusal } from '../pipeline/pipeline.ts';
 import { Slots } from './slots.ts';
 
-/** What a request is answered with while the gateway stops. */
+/** The error for requests that come while the gateway stops. */
 export const shuttingDown = (): GatewayError => new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000, headers: { connection: 'close' } });
 
 export class RunningRequests {
   readonly exchanges = new Slots<Exchange>();
-  /** Those with a stream that has no end of its own. A gateway that stops ends them instead of waiting for them. */
+  /** Requests whose answer is an endless stream. A gateway that stops ends them instead of waiting for them. */
   readonly endless = new WeakSet<Exchange>();
   readonly #logger: Logger;
   isDraining = false;
@@ -48,7 +48,7 @@ export class RunningRequests {
     this.endTails();
   }
 
-  /** Ends the streams that have no end of their own. */
+  /** Ends the endless streams. */
   endTails(): void {
     for (const exchange of this.exchanges) if (this.endless.has(exchange)) exchange.cancel(shuttingDown());
   }

@@ -1,6 +1,6 @@
 /**
  * HTTP in, HTTP out. A completion request is served from Node's request and response by a door; h3 finds the route of everything
- * else. Whatever is no answer has one error shape.
+ * else. Every error has the same shape.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { H3, HTTPResponse, toNodeHandler } from 'h3';
@@ -34,7 +34,7 @@ interface ServiceParts {
   readonly doors: readonly Door[];
   readonly clock: () => number;
   readonly inFlight: InFlight;
-  /** What is known of those who sent an admin key. */
+  /** Checks admin keys, and delays the answers to wrong ones. */
   readonly signIns: SignIns;
   readonly keys: CallerKeys;
 }
@@ -45,7 +45,7 @@ export interface Service {
   readonly node: (request: IncomingMessage, response: ServerResponse) => void;
   /** Asks a plain endpoint from within this process: a command reads the log in this way. Completions need a socket. */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** The answer to what is no request: a fault of the HTTP parser. */
+  /** The answer to bytes that are not a request: a fault of the HTTP parser. */
   refuse(error: GatewayError): Promise<Answer<string>>;
   /** Counts a connection that is closed because too many requests wait on it. */
   turnAway(): void;
@@ -53,7 +53,7 @@ export interface Service {
   cancel(error: GatewayError, reply: ServerResponse): void;
   /** Requests that are being served. */
   readonly running: Slots<Exchange>;
-  /** Ends the streams that have no end of their own, such as the live tail of the log. Their clients ask again. */
+  /** Ends the endless streams, such as the live tail of the log. Their clients connect again. */
   endTails(): void;
   /** From now on every new request is refused. */
   drain(): void;
@@ -94,7 +94,7 @@ export function createService(parts: ServiceParts): Service {
   const answersPreflight = createCors(config.server);
   return {
     node(request, response) {
-      // clients join a base URL that ends with a slash and a path; as an address, the rest would begin with a host
+      // clients join a base URL that ends with a slash and a path that begins with one. h3 would read what follows two slashes as a host
       if (request.url?.startsWith('//') === true) request.url = request.url.replace(/^\/+(?=\w)/, '/');
       const refusal = checkHost(request.headers.host);
       // cost: the usual spelling of a door's path needs no event of h3 (test/bench)
@@ -140,7 +140,7 @@ async function serveDoor(door: Door, { request, response, params }: NodePair & P
   }
 }
 
-/** An admin may ask where the request of any caller would go. Null: who asks is known by now, or found out later; else the error to answer with. */
+/** Identifies an admin, who may ask where the request of any caller would go. Returns the error to answer with. Null: the caller is known now, or is identified later. */
 async function identifyAdmin(exchange: Exchange, { signIns, keys, pipeline: { logger } }: Shared): Promise<GatewayError | null> {
   try {
     exchange.principal = await dryRunCaller(exchange, { address: exchange.address, signIns, logger, keys });
@@ -247,7 +247,7 @@ const workOf = (endpoint: Endpoint, { running, pipeline, signIns, clock }: Share
 
 const always = (): boolean => true;
 
-/** The request is over, and nobody reads its answer: a stream lets go of what it holds. */
+/** Cancels the stream of an answer that nobody reads, because its request is over. The stream then frees what it holds. */
 const dropLate = ({ body }: Answer): void => void (body instanceof ReadableStream && body.cancel().catch(() => {}));
 
 /** The parameters of the path, decoded. h3 has refused a path that cannot be decoded. */

@@ -56,7 +56,7 @@ export class EndedSessions {
     for (const [other, until] of this.#known) if (until < now) this.#known.delete(other);
     this.learn({ id, expiresAt });
     this.#tell({ id, expiresAt });
-    // the directory is made by who keeps something in it; a gateway that keeps nothing leaves nothing behind
+    // the plugin that keeps data creates the directory; a gateway that keeps no data must not create it
     if (!existsSync(dataDir)) return;
     const folder = folderIn(dataDir);
     try {
@@ -64,11 +64,11 @@ export class EndedSessions {
       for (const file of readdirSync(folder)) if (statSync(join(folder, file)).mtimeMs < Date.now() - sessionMs) rmSync(join(folder, file), { force: true });
       writeFileSync(join(folder, id), '', { mode: 0o600 });
     } catch {
-      // this process knows; a read-only directory is no reason to refuse the sign-out
+      // this process knows that the session has ended; a read-only directory is no reason to refuse the sign-out
     }
   }
 
-  /** Another process has ended this session. */
+  /** Another process has ended this session, and has told this one. */
   learn({ id, expiresAt }: Ended): void {
     this.#known.set(id, expiresAt);
   }

@@ -17,8 +17,8 @@ import type { Ended } from './sessions.ts';
 const free = 5;
 const firstHoldMs = 250;
 const longestHoldMs = 2000;
-/** Wrong keys of one address whose answers wait at the same time. While they wait, no other key of that address is looked at. */
-const seats = 8;
+/** The most wrong keys of one address whose answers are delayed at the same time. While so many wait, no other key of that address is checked. */
+const mostDelayed = 8;
 /** An address is forgotten when it has sent no wrong key for so long. */
 const forgetMs = 600_000;
 /** safety: the limit of addresses that are kept; beyond it the one that was seen least recently is forgotten. */
@@ -43,9 +43,9 @@ type Others = Pick<Peers, 'broadcast' | 'on'>;
 
 export class SignIns implements Disposable {
   readonly ended: EndedSessions;
-  /** Wrong keys that were looked at. */
+  /** Wrong keys that were checked. */
   wrong = 0;
-  /** Keys that were not looked at, because of too many wrong ones from their address. */
+  /** Keys that were not checked, because their address had sent too many wrong ones. */
   unread = 0;
   readonly #guessers = new Map<string, Guesser>();
   readonly #others: Others | null;
@@ -60,7 +60,7 @@ export class SignIns implements Disposable {
     others?.on('wrong', (place) => void this.#hold(this.#guesserAt(place as string)));
   }
 
-  /** Those that are kept. */
+  /** The number of addresses that are kept. */
   get addresses(): number {
     return this.#guessers.size;
   }
@@ -68,7 +68,7 @@ export class SignIns implements Disposable {
   /** Whether one of these keys is the right one. Resolves late for a wrong one. Throws `too_many_attempts`. */
   async isRight(given: readonly string[], right: string, claimant: Claimant): Promise<boolean> {
     const place = networkOf(claimant.address ?? '');
-    if ((this.#guessers.get(place)?.waiting ?? 0) >= seats) {
+    if ((this.#guessers.get(place)?.waiting ?? 0) >= mostDelayed) {
       this.unread++;
       this.#say('unread', claimant);
       throw new GatewayError('too_many_attempts', 'Too many wrong admin keys came from this address. Wait a moment, and try again.', { retryAfterMs: longestHoldMs });
@@ -85,7 +85,7 @@ export class SignIns implements Disposable {
     if (this.#report !== null) clearTimeout(this.#report);
   }
 
-  /** Waits before a wrong key is answered. The seat stays taken if the client leaves, so leaving makes nobody faster. */
+  /** Delays the answer to a wrong key. The delay goes on if the client leaves, so a client gains nothing by leaving. */
   async #hold(guesser: Guesser): Promise<void> {
     guesser.wrong++;
     guesser.lastAt = performance.now();
@@ -99,7 +99,7 @@ export class SignIns implements Disposable {
   #guesserAt(place: string): Guesser {
     const known = this.#guessers.get(place);
     const guesser = known !== undefined && performance.now() - known.lastAt < forgetMs ? known : { wrong: 0, waiting: 0, lastAt: 0 };
-    // the map is in the order of use
+    // the map is in the order of last use
     this.#guessers.delete(place);
     if (this.#guessers.size >= mostAddresses) this.#guessers.delete(this.#guessers.keys().next().value as string);
     this.#guessers.set(place, guesser);
@@ -122,7 +122,7 @@ export class SignIns implements Disposable {
   }
 }
 
-/** An IPv4 address itself; the first half of an IPv6 address, because one machine may use all addresses of the other half. */
+/** The network of a client: an IPv4 address itself; the first half of an IPv6 address, because one machine may use all addresses of the other half. */
 export function networkOf(address: string): string {
   const plain = plainAddress(address);
   return isIPv4(plain) ? plain : groupsOf(plain).slice(0, 4).join(':');

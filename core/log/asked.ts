@@ -30,7 +30,7 @@ function promptBody({ messages, max_completion_tokens: most, stream_options: opt
   return { ...body, prompt: content, ...(most !== undefined && { max_tokens: most }), ...(options !== undefined && { stream_options: options }) };
 }
 
-/** What both of the other forms have under names of their own. */
+/** The fields that have other names in both of the other formats. */
 const renamed = ['messages', 'stream_options', 'tools', 'tool_choice', 'parallel_tool_calls', 'response_format', 'max_completion_tokens', 'stop', 'user', 'reasoning', 'reasoning_effort', 'native', 'door'];
 
 function messagesBody(request: Fields): Fields {
@@ -111,7 +111,7 @@ function blockOf(part: Fields): Fields {
   if (file !== undefined) return { type: 'document', ...own, source: sourceOf(fieldsOf(file)['file_data']), ...marked };
   if (image !== undefined) return { type: 'image', source: sourceOf(fieldsOf(image)['url']), ...own, ...marked };
   if (own['type'] === undefined) return { type, text, ...own, ...marked };
-  // a document or a search result that goes as a text elsewhere
+  // a document or a search result, which other formats carry as a text
   const source = fieldsOf(own['source']);
   return { ...own, ...(source['type'] === 'text' && { source: { ...source, data: text } }), ...marked };
 }
@@ -190,7 +190,7 @@ function orderedItems(order: readonly Fields[], { thoughts, content, calls }: Sa
     part += Number(entry['parts']);
     return { role: 'assistant', ...fieldsOf(entry['fields']), content: partsOf(Array.isArray(content) ? content.slice(from, part) : content, 'output_text') };
   });
-  // thoughts without state have no place in the order
+  // thoughts without state have no place in the order, so they come first
   return [...thoughts.slice(thought), ...items];
 }
 

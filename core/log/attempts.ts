@@ -2,7 +2,7 @@
 import type { AttemptResult } from '../pipeline/context.ts';
 import type { LoggedRequest } from './store.ts';
 
-/** Ends of an attempt that say nothing against its provider: it answered, another one was quicker, or the client left. */
+/** Outcomes of an attempt that say nothing against its provider: it answered, another one was quicker, or the client left. */
 const faultless: ReadonlySet<string> = new Set(['answered', 'outrun', 'client_closed']);
 
 export const isFault = ({ outcome }: Pick<AttemptResult, 'outcome'>): boolean => !faultless.has(outcome);
@@ -13,7 +13,7 @@ export const isRescued = ({ outcome, attempts }: Pick<LoggedRequest, 'outcome' |
 /** The name of the target that was asked: `openai/gpt-5`, or `openai#2/gpt-5` where the provider has several keys. */
 export const targetOf = ({ target, provider, externalId }: Pick<AttemptResult, 'target' | 'provider' | 'externalId'>): string => target ?? `${provider}/${externalId}`;
 
-/** What attempts can be summed up by, and what each has there. */
+/** The dimensions by which attempts are summed up, and the value of an attempt in each. */
 export const attemptValues = {
   'attempt.provider': ({ provider }) => provider,
   'attempt.model': ({ model }) => model,
@@ -24,7 +24,7 @@ export type AttemptDimension = keyof typeof attemptValues;
 
 /**
  * The target of a request that was answered by the first one that was asked, as most are; undefined for every other request.
- * cost: such a request stands for its attempt, so that the store needs no other row for it.
+ * cost: the row of such a request serves as the row of its attempt, so the store needs no second row.
  */
 export function onlyTargetOf({ outcome, attempts }: Pick<LoggedRequest, 'outcome' | 'attempts'>): string | undefined {
   const [first] = attempts;

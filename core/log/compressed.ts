@@ -56,7 +56,7 @@ export async function compressed(answer: Answer, accepted: string | undefined): 
 /** Each piece leaves when it comes, so that a client can use the first ones while others are still made. */
 async function* flushed(body: ReadableStream<Uint8Array>, coder: BrotliCompress | Gzip): AsyncGenerator<Uint8Array> {
   const ready: Uint8Array[] = [];
-  // a coder that nobody reads stops
+  // an encoder stops when nobody reads its output
   coder.on('data', (bytes: Uint8Array) => ready.push(bytes));
   try {
     for await (const piece of body) {

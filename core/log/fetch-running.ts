@@ -5,8 +5,8 @@ import { Readable } from 'node:stream';
 export const fetchRunning = (url: string, init: RequestInit = {}): Promise<Response> => (url.startsWith('https:') ? fetchOwn : fetch)(url, init);
 
 /**
- * As `fetch`, of a gateway with TLS. Its certificate has the name that callers use, and not the address that it is asked at here.
- * safety: the address is of this machine, so there is nobody in between to be told by a certificate.
+ * As `fetch`, of a gateway with TLS. Its certificate names the host that callers use, not the address that is used here, so the certificate is not checked.
+ * safety: the address is on this machine, so nobody can sit between the two.
  */
 async function fetchOwn(url: string, { method = 'GET', headers = {}, body = null, signal = null }: RequestInit): Promise<Response> {
   return await new Promise((resolve, reject) => {

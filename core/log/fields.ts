@@ -13,7 +13,7 @@ import type { LoggedRequest } from './store.ts';
 export type FieldKind = 'id' | 'time' | 'text' | 'flag' | 'status' | 'number' | 'rate' | 'milliseconds' | 'dollars' | 'json';
 
 interface FieldFilter {
-  /** In an address, in the search bar, and as a flag of the command line: `latency`. */
+  /** The name of the filter in an address, in the search bar, and as a flag of the command line: `latency`. */
   readonly name: string;
   /**
    * `value`: equal to one of some texts. `glob`: such a text may hold stars. `any`: what any of the attempts has. `prefix`: the
@@ -25,7 +25,7 @@ interface FieldFilter {
   readonly words?: readonly string[];
   /** Values that a search bar offers and an error message shows. */
   readonly examples?: readonly string[];
-  /** What stands for the value in the help of the command line: `ID`. */
+  /** The placeholder of the value in the help of the command line: `ID`. */
   readonly placeholder: string;
   readonly help?: string;
   /** Requests can be summed up by it: `by=model`. */
@@ -38,20 +38,20 @@ interface Entry {
   readonly kind: FieldKind;
   /** For people: the head of a column, the name of a facet. */
   readonly label: string;
-  /** Where in the record the value is that people see and filter by. Absent: the field itself. */
+  /** The path of the value in the record that people see and filter by. Absent: the field itself. */
   readonly path?: string;
   /** Column of `gateway_requests`. Absent: the field is in the JSON of the column `more`. */
   readonly column?: string;
   /** Column by which requests are filtered and summed up, where another one holds the field itself. Absent: `column`. */
   readonly asked?: string;
-  /** What a record has that lacks the field, because it is older than the field. Absent: null. */
+  /** The value for records that are older than the field. Absent: null. */
   readonly otherwise?: unknown;
   readonly filter?: FieldFilter;
   /** Name of its column in the list of the dashboard: `cols=ttft`. Absent: the list cannot show it. */
   readonly listed?: string;
-  /** The value follows from counts of tokens, and is an estimate where those are. */
+  /** The value is computed from counts of tokens, and is an estimate where the counts are. */
   readonly isCounted?: boolean;
-  /** CSV has no column for it, and a list none of its own accord. */
+  /** CSV has no column for it, and a list shows it only where it is asked for. */
   readonly isDetail?: boolean;
 }
 
@@ -132,7 +132,7 @@ const fieldOf = ([name, entry]: [string, Entry]): RecordField => {
 
 export const recordFields: readonly RecordField[] = Object.entries<Entry>(table).map(fieldOf);
 
-/** What can be filtered by: a field of the record, or what follows from several of them. */
+/** A filter: a field of the record, or a value that is computed from several fields. */
 export interface FilteredField extends Omit<RecordField, 'name'> {
   readonly name: string;
   readonly filter: FieldFilter;
@@ -143,7 +143,7 @@ export interface FilteredField extends Omit<RecordField, 'name'> {
 const ofAttempt = (attempt: AttemptDimension, { label, ...filter }: Omit<FieldFilter, 'kind'> & { readonly label: string }): FilteredField =>
   ({ name: filter.name, kind: 'text', label, path: 'attempts', column: null, asked: null, attempt, filter: { ...filter, kind: 'any' }, read: ({ attempts }) => [...new Set(attempts.map(attemptValues[attempt]))] });
 
-/** What follows from a record's attempts. */
+/** Values that are computed from a record's attempts. */
 const derived: readonly FilteredField[] = [
   ofAttempt('attempt.provider', { name: 'tried', label: 'Tried', placeholder: 'ID', help: 'a provider that was asked, whether it answered or not' }),
   ofAttempt('attempt.model', { name: 'attempt.model', label: 'Model tried', placeholder: 'ID', help: 'a model that was asked, whether it answered or not' }),
@@ -201,13 +201,13 @@ function keyedValue(record: LoggedRequest, { part, key }: Keyed): unknown {
   return Object.hasOwn(values, key) ? values[key] : null;
 }
 
-/** What a filter or dimension of this name is about; null where the record has none. */
+/** The value of the filter or dimension of this name in a record; null where the record has none. */
 export function filteredValue(record: LoggedRequest, name: string): unknown {
   const keyed = keyedOf(name);
   return (keyed === null ? filteredField(name)?.read(record) : keyedValue(record, keyed)) ?? null;
 }
 
-/** That value as text, which is compared with the values of a filter and stands in sums; null where the record has none. */
+/** The value as text, which filters compare and sums show; null where the record has none. */
 export function filteredText(record: LoggedRequest, name: string): string | null {
   const found = filteredValue(record, name);
   return typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean' ? String(found) : null;
@@ -219,7 +219,7 @@ export const textFilter = 'q';
 
 interface FilterHelp {
   readonly name: string;
-  /** What stands for the value: `ID`. */
+  /** The placeholder of the value: `ID`. */
   readonly placeholder: string;
   readonly help: string;
   /** What comes before the key in the grammar, if the value of the flag is `KEY=VAL`. */

@@ -1,4 +1,4 @@
-/** Callers' keys that are kept in the database of the log: the interface of the plugin that keeps them for the plugin that knows what they mean. */
+/** Callers' keys that are kept in the database of the log: the interface between the plugin that keeps them and the plugin that interprets them. */
 
 /** One key. The database does not read what it is. */
 export interface KeptKey {
@@ -54,9 +54,9 @@ export interface KeyEventQuery {
 
 /** Every call rejects with a GatewayError `keys_unavailable` when the database is away. */
 export interface KeyTable {
-  /** Stands for the database, so that keys of one are not taken for those of another. */
+  /** Identifies the database, so that keys of one database are not taken for those of another. */
   readonly place: string;
-  /** cost: asked every other second; where nothing has changed, it is one look into an index. */
+  /** cost: called every other second; where nothing has changed, it is one look into an index. */
   changes(since: number): Promise<KeptChanges>;
   /** Writes the key and its line of the audit list together, and gives its new version. Null: somebody else has changed the key meanwhile. */
   write(change: KeyChange): Promise<number | null>;

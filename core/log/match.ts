@@ -1,4 +1,4 @@
-/** Asks one record in memory what a store asks its rows, for the live tail. A query means the same here and in a store. */
+/** Applies a query to one record in memory, for the live tail. A query means the same here and in a store. */
 import { attemptValues } from './attempts.ts';
 import type { AttemptDimension } from './attempts.ts';
 import { filteredField, filteredText, filteredValue } from './fields.ts';
@@ -14,7 +14,7 @@ export function selects({ from, to, conditions }: LogQuery, record: LoggedReques
   return (from === null || at >= from) && (to === null || at < to) && conditions.every((condition) => ofAttempt.includes(condition) || fits(condition, record)) && hasAttempt(record, ofAttempt);
 }
 
-/** One and the same attempt meets all of these conditions: "this provider has timed out" is more than "this provider was asked" and "somebody has timed out". */
+/** Whether the condition must hold for the same attempt as the other conditions of this kind: "this provider has timed out" is more than "this provider was asked" and "somebody has timed out". */
 export const isOfOneAttempt = ({ field, operator }: Condition): boolean => operator === 'in' && filteredField(field)?.filter.kind === 'any';
 
 /** An empty value asks for records without attempts. */

@@ -8,7 +8,7 @@ const prefix = /^[0-9a-f]{8}(?:-[0-9a-f]{0,4}|-[0-9a-f]{4}-[0-9a-f]{0,4}|(?:-[0-
 /** Whether a text is the id of a request, or its first 8 characters or more. */
 export const isIdPrefix = (text: string): boolean => prefix.test(text);
 
-/** What answers write before the id of their request, in one form or another. */
+/** The prefixes of an answer's id, before the id of its request. */
 const answerId = /^(?:chatcmpl-|resp_|msg_)/;
 
 /**
@@ -36,7 +36,7 @@ export const timeOfId = (id: string): number => Number.parseInt(id.slice(0, 8) +
 
 const longestMs = 3_600_000;
 
-/** Whether the record of this id may have been written a moment ago: the time in an id is that of the arrival, and an answer may take long. The clock of another gateway may be ahead. */
+/** Whether the record of this id may have been written a moment ago. The time in an id is that of the arrival, an answer may take long, and the clock of another gateway may be ahead. */
 export const isFresh = (id: string, now: number): boolean => Math.abs(now - timeOfId(id)) < longestMs;
 
 /** The lowest id that a request of this millisecond could have. */

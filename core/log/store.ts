@@ -66,7 +66,7 @@ export class BadQuery extends Error {}
 export interface ListOptions {
   /** At most 1000. */
   readonly limit: number;
-  /** `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly cursor?: string | null;
   /** What the list is ordered by; records without it are last. Absent: the newest first. */
   readonly sort?: Sort | null;
@@ -126,7 +126,7 @@ export interface StatsRow {
   readonly timeToFirstTokenP95Ms: number | null;
 }
 
-/** By what the largest values of a dimension are chosen. */
+/** The measure by which the largest values of a dimension are chosen. */
 export const ranks = ['requests', 'errors', 'tokens', 'cost'] as const;
 export type Rank = (typeof ranks)[number];
 
@@ -148,7 +148,7 @@ export interface SeriesOptions {
   readonly bucketMs: number;
   /** A dimension: separate points for each of its largest values. */
   readonly by?: string | null;
-  /** Of so many values; ten where absent. */
+  /** For how many values; ten where absent. */
   readonly most?: number;
   /** `requests` where absent. */
   readonly rank?: Rank;
@@ -171,7 +171,7 @@ export interface Fault {
   readonly provider: string | null;
   readonly code: string;
   readonly count: number;
-  /** How many of them a later attempt made good, so that no caller noticed. */
+  /** How many of them a later attempt rescued, so that no caller noticed. */
   readonly rescued: number;
   /** Epoch milliseconds. */
   readonly firstAt: number;
@@ -197,7 +197,7 @@ export interface StoreStatus {
   readonly dropped: number;
   /** Records stored without their bodies because the journal was nearly full. */
   readonly bodiesDropped: number;
-  /** Records that the store would not take, kept in `journal/dead-letter.jsonl`. */
+  /** Records that the store refused, kept in `journal/dead-letter.jsonl`. */
   readonly deadLettered: number;
   /** Epoch milliseconds; null: never yet. */
   readonly lastDrainAt: number | null;

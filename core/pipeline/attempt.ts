@@ -81,7 +81,7 @@ export class RunningAttempt {
   source: ChunkSource | null = null;
   /** What it has answered so far. */
   readonly reply = new Reply();
-  /** Its result has been told. */
+  /** True: the result of this attempt was reported. */
   settled = false;
   /** What a tap threw at a chunk of the answer: the answer ends there. */
   fault: { readonly thrown: unknown } | null = null;
@@ -110,7 +110,7 @@ export class RunningAttempt {
     return this.seen.cancellation;
   }
 
-  /** The first piece of its answer has come. */
+  /** Called when the first piece of the answer has come. */
   begins(): void {
     this.firstPieceAt = performance.now();
     this.seen.begins();
@@ -121,15 +121,15 @@ export class RunningAttempt {
     return this.unlessCancelled((this.source as ChunkSource).read());
   }
 
-  /** Ends with the work, or rejects when the attempt is cancelled, whichever comes first: a plugin that ignores its signal holds nobody up. */
+  /** Settles as `work` does, or rejects when the attempt is cancelled, whichever comes first: a plugin that ignores its signal delays nobody. */
   unlessCancelled<T>(work: Promise<T>, whenLate?: (value: T) => void): Promise<T> {
     // cost: one promise per read; Promise.race on a long-lived promise would keep a reaction for each
     return new Promise((resolve, reject) => {
       this.#reject = reject;
       const arrive = (value: T): void => {
         this.#waitingSince = 0;
-        // wire: while it thinks, a provider may send only comments or blanks. They are signs of life: from the first of them on, the limit
-        // of silence holds instead of the limit of the first byte
+        // wire: while it thinks, a provider may send only comments or blanks. They show that the provider is alive: after the first of them, the limit of
+        // silence applies instead of the limit of the first byte
         this.#isHeard = this.source !== null;
         if (this.cancellation.isCancelled) whenLate?.(value);
         resolve(value);
@@ -139,7 +139,7 @@ export class RunningAttempt {
     });
   }
 
-  /** The finish of the answer has come: only its token counts may follow. */
+  /** Called when the finish of the answer has come: only its token counts may follow. */
   finishing(): void {
     if (this.#idleMs <= afterFinishMs) return;
     this.#idleMs = afterFinishMs;
@@ -150,7 +150,7 @@ export class RunningAttempt {
     });
   }
 
-  // cost: one timer that looks how long the provider has been waited for, instead of one timer for each read and each limit
+  // cost: one timer checks how long the provider has been waited for, instead of one timer for each read and each limit
   #lookIn(ms: number): () => void {
     return timeLimit(ms, () => {
       const left = this.#isHeard ? this.#silenceLeft() : this.#firstByteLeft();
@@ -158,7 +158,7 @@ export class RunningAttempt {
     });
   }
 
-  /** Milliseconds until the first byte is late. Cancels the attempt when it is. */
+  /** The milliseconds that are left for the first byte. Cancels the attempt when none are left. */
   #firstByteLeft(): number {
     const { policy, startedAt } = this.seen;
     const { firstByte } = policy.timeouts;
@@ -168,7 +168,7 @@ export class RunningAttempt {
   }
 
   /**
-   * Milliseconds until the silence is too long. Cancels the attempt when it is. Nothing is read while the client does not take its
+   * The milliseconds of silence that are left. Cancels the attempt when none are left. Nothing is read while the client does not take its
    * pieces, so a slow client is not taken for a silent provider.
    */
   #silenceLeft(): number {
@@ -182,7 +182,7 @@ export class RunningAttempt {
     this.#reject?.(reason);
   }
 
-  /** Ends the time limits, and the source too if the answer is not whole. @param reason why it is not wanted any more; undefined where the request's own cancellation says so, or nothing */
+  /** Ends the time limits, and also the source if the answer is not whole. @param reason why the answer is no longer wanted; undefined where the cancellation of the request has the reason, or there is none */
   close(isBroken: boolean, reason?: unknown): void {
     this.settled = true;
     this.#stopLooking();
@@ -195,7 +195,7 @@ export class RunningAttempt {
   }
 }
 
-/** Cancels a source. safety: nobody waits for the source any more, so an error that its plugin throws here, at once or later, would end the process. */
+/** Cancels a source. safety: nobody waits for the source any more, so an error that its plugin throws here, now or later, would end the process. */
 export function cancelSource(source: ChunkSource | null | undefined): void {
   try {
     const cancelled = source?.cancel() as unknown;

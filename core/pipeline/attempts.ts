@@ -14,7 +14,7 @@ import { unlessCancelled } from '../cancellation.ts';
 import { cancelSource, RunningAttempt } from './attempt.ts';
 import { Failed, race, type Turn, Turns } from './turns.ts';
 
-/** safety: a source that always has something at once, and be it nothing, would keep all other requests and all time limits waiting. */
+/** safety: a source whose reads always resolve at once, even without a chunk, would keep all other requests and all time limits waiting. */
 const readsInARow = 64;
 
 export class Attempts {
@@ -22,7 +22,7 @@ export class Attempts {
   readonly #hooks: RequestHooks;
   /** The attempt whose answer is the request's; null: none has begun. */
   #running: RunningAttempt | null = null;
-  /** All that run: several only where one is asked beside another. */
+  /** All attempts that run: several only while one hedges another. */
   readonly #open: RunningAttempt[] = [];
   #reads = 0;
 
@@ -44,7 +44,7 @@ export class Attempts {
     }
   }
 
-  /** The answer is not wanted any more: each attempt that runs ends, and its connection closes. The record is written next, so none may end later, not even one that has not begun to answer. */
+  /** Called when the answer is no longer wanted: each running attempt ends, and its connection closes. The record is written next, so no attempt may end later, not even one whose answer has not begun. */
   cancel(reason: GatewayError): void {
     for (const running of this.#open.slice()) this.#broke(running, reason);
   }
@@ -69,7 +69,7 @@ export class Attempts {
     throw turns.worthTelling();
   }
 
-  /** Waits before a target is asked again: a random time, and at least until its provider wants to be asked. False where that is too long. */
+  /** Waits before a retry of a target: a random time, and at least as long as its provider has asked for. False where that is too long. */
   async #pause({ round, notBefore }: Turn): Promise<boolean> {
     const { cancellation } = this.#exchange;
     const { policy, startedAt } = this.#exchange.as();
@@ -81,7 +81,7 @@ export class Attempts {
     return true;
   }
 
-  /** The attempt that has begun to answer: at this candidate, or at one that was asked beside it. */
+  /** The attempt that has begun to answer: at this candidate, or at one that was asked as a hedge. */
   async #firstOf(turn: Turn, turns: Turns): Promise<Begun> {
     const { hedgeMs } = this.#exchange.as().policy;
     if (hedgeMs === null) return await this.#try(turn, turns.calls);
@@ -96,7 +96,7 @@ export class Attempts {
     });
   }
 
-  /** The first pieces of a stream. A plain reply is sent as a whole, so it is read to its end, and until then may give way to another attempt: null. */
+  /** The first pieces of a stream. Null for a plain reply: it is sent as a whole, so it is read to its end here, while another attempt may still replace it. */
   async #answerOf({ turn, running, first }: Begun): Promise<readonly Chunk[] | null> {
     const exchange = this.#exchange;
     this.#running = running;
@@ -136,7 +136,7 @@ export class Attempts {
   async #sourceOf(running: RunningAttempt): Promise<ChunkSource> {
     const opening = this.#exchange.opening(running.seen, (context) => this.#hooks.open.promise(context));
     const opened = isThenable(opening) ? await running.unlessCancelled(opening, cancelSource) : opening;
-    // another attempt may have won while this one was opened, and its source was not there to be cancelled
+    // another attempt may have won while this one was opened, when its source did not exist yet and could not be cancelled
     if (running.settled) cancelSource(opened);
     running.cancellation.throwIfCancelled();
     const { provider } = running.seen.candidate;
@@ -146,14 +146,14 @@ export class Attempts {
     return running.source;
   }
 
-  /** From here on taps and the record see the request with this attempt, one of several that may run. Returns what the taps see. */
+  /** From here on, taps and the record see the request with this attempt, which may be one of several. Returns what the taps see. */
   #show(running: RunningAttempt): Streaming {
     this.#exchange.attempt = running.seen;
     this.#exchange.reply = running.reply;
     return this.#exchange.as();
   }
 
-  /** Reads until the answer has begun. Token counts alone are no answer: they give nothing to send. */
+  /** Reads until the answer has begun. Token counts alone do not begin an answer, because they give nothing to send. */
   async #begun(running: RunningAttempt): Promise<readonly Chunk[] | null> {
     let first: readonly Chunk[] = [];
     for (;;) {
@@ -193,7 +193,7 @@ export class Attempts {
     }
   }
 
-  /** An answer whose finish has come is whole, even if the provider then breaks the connection or leaves it open: null, its end. Else throws what was thrown. */
+  /** Returns null, the end, where the answer has its finish: such an answer is whole, even if the provider then breaks the connection or leaves it open. Otherwise throws what was thrown. */
   #endOfWhole(running: RunningAttempt, thrown: unknown): null {
     const isLost = GatewayError.is(thrown) && lostConnection.has(thrown.code) && !this.#exchange.cancellation.isCancelled;
     if (!isLost || !this.#isWhole(running)) throw thrown;
@@ -206,7 +206,7 @@ export class Attempts {
     return reply.finished && reply.choices.length >= (this.#exchange.as().request.n ?? 1);
   }
 
-  /** Where a tap throws, the chunks before are passed on first: what came with what in one packet makes no difference. */
+  /** Where a tap throws, the chunks before it are passed on first, so that the result does not depend on which chunks came in one packet. */
   #tapped(read: readonly Chunk[], running: RunningAttempt): Chunk[] {
     const context = this.#show(running);
     const kept: Chunk[] = [];
@@ -231,7 +231,7 @@ export class Attempts {
     return error;
   }
 
-  /** Closes an attempt and tells what came of it, once. @param end null: it is the answer */
+  /** Closes an attempt and reports its result, once. @param end null: the attempt's answer is the request's answer */
   #settle(running: RunningAttempt, end: GatewayError | 'outrun' | null): void {
     const exchange = this.#exchange;
     if (running.settled) return;
@@ -243,7 +243,7 @@ export class Attempts {
     if (seen.candidate.answeredBy !== null) return;
     const counted = end === null ? null : ((GatewayError.is(end) ? end.usage : null) ?? seen.counted);
     if (counted !== null) reply.add({ type: 'usage', usage: counted });
-    // a provider that goes on by itself bills what it was asked, whatever has come of it
+    // a provider that goes on after the gateway has left bills the request, whatever it had answered by then
     const isUsed = end === 'outrun' || !reply.isEmpty || reply.usage.input !== null || (isLeft && !seen.candidate.mapping.cancellation);
     if (end !== null && isUsed) exchange.lost.push({ at: exchange.attempts.length, candidate: seen.candidate, reply, isLeft });
     if (seen.sent.length > 0) exchange.sent.push({ at: exchange.attempts.length, requests: seen.sent });
@@ -266,10 +266,10 @@ const adjustmentsOf = ({ request }: Exchange, source: ChunkSource | null): Excha
 
 const lostConnection: ReadonlySet<string> = new Set(['upstream_truncated', 'upstream_unreachable', 'upstream_idle_timeout']);
 
-/** Errors at which the gateway closes the connection to a provider that goes on. */
+/** Errors at which the gateway closes the connection while the provider goes on. */
 const weLeave: ReadonlySet<string> = new Set(['upstream_response_too_large', 'upstream_event_too_large', 'plugin_error', 'internal_error']);
 
-/** Whether a provider may go on with an attempt that has failed. Nobody reads on behind an event that is not valid; what is not valid from its beginning is no answer. */
+/** Whether a provider may still work on an attempt that has failed. After an invalid event the gateway reads no further. An answer that is invalid from its first byte is not an answer of a model. */
 const leaves = ({ cancellation, seen, reply }: RunningAttempt, { code }: GatewayError): boolean =>
   cancellation.isCancelled || seen.isLeft || weLeave.has(code) || (code === 'upstream_invalid_response' && !reply.isEmpty);
 

@@ -16,7 +16,7 @@ interface Resolved {
 export interface Catalogue {
   /**
    * Throws `model_not_found`, `provider_not_found` or `model_deactivated`.
-   * @param globs of the models that the caller may use, and so may be pointed to; null: all
+   * @param globs of the models that the caller may use, and that an error message may suggest; null: all
    */
   resolve(name: string, globs: readonly string[] | null): Resolved;
 }
@@ -27,11 +27,11 @@ interface Entry {
   readonly models: readonly Model[];
 }
 
-/** What the names of a config lead to. */
+/** The names of a config, and the models behind them. */
 interface Names {
   /** Ids, aliases and policies. */
   readonly named: ReadonlyMap<string, Entry>;
-  /** These, and `provider/model` for each mapping. */
+  /** The ids, aliases and policies, and `provider/model` for each mapping. */
   readonly entries: ReadonlyMap<string, Entry>;
 }
 
@@ -99,13 +99,13 @@ const passable = /^[\w.:@+-]+(?:\/[\w.:@+-]+)*$/;
  * which nothing is known but its name.
  */
 function createPassage(config: Config, entries: ReadonlyMap<string, Entry>): (name: string) => Entry | undefined {
-  // the longest prefix says most
+  // the longest prefix is the most specific one
   const wildcards = config.wildcards.toSorted((a, b) => b.id.length - a.id.length);
-  // cost: what plugins remember by object, prices for example, they learn once for each name
+  // cost: plugins remember values by object, for example prices. With one object for each name, they compute these once
   const passed = new LRUCache<string, Entry>({ max: mostPassed });
   const open = (name: string, rest: string, model: Model): Entry => {
     const known = model.providers.flatMap(({ providerId }) => entries.get(`${providerId}/${rest}`)?.resolved.candidates ?? []);
-    // replies name a model with its provider in front: not twice
+    // replies name a model with its provider in front, so a name that begins with the provider must not get it twice
     const id = model.id.endsWith('/*') && config.providers.has(model.id.slice(0, -2)) ? rest : name;
     const own = { ...model, id, name, providers: model.providers.map((mapping) => ({ ...mapping, externalId: mapping.externalId.replace('*', () => rest) })) };
     const candidates = known.length > 0 ? known : candidatesOf(own, config.providers);
@@ -149,7 +149,7 @@ export function inOrder(ordered: readonly Candidate[], candidates: readonly Cand
   return [...ordered.slice(0, place), ...candidates.filter(isStandby), ...ordered.slice(place), ...dropped];
 }
 
-/** The same where plugins have ruled out some of them since: then more of the others come before the fallbacks. Those that were put behind all others stay there. */
+/** As `inOrder`, after plugins have ruled out some candidates: then more of the other candidates come before the fallbacks. Candidates that were put behind all others stay there. */
 export function inOrderStill(candidates: readonly Candidate[], policy: Policy): readonly Candidate[] {
   if (policy.fallbacks.length === 0) return candidates;
   const behind = candidates.filter(({ dropped, isBehind }) => dropped === null && isBehind === true);
@@ -186,7 +186,7 @@ function accountsOf(provider: Provider): readonly Provider[] {
   return accounts;
 }
 
-/** A text of the caller's that is safe to repeat in a message: of bounded length and on one line. */
+/** A caller's text that is safe to repeat in a message: of limited length and on one line. */
 const shown = (name: string): string => printable(name.length > 100 ? `${name.slice(0, 100)}…` : name);
 
 /** The names of models that a caller may use, by the rule of `auth/keys`: itself, or the model behind it. */

@@ -11,16 +11,16 @@ import type { Cancellation } from '../cancellation.ts';
 
 export type Metadata = Readonly<Record<string, string>>;
 
-/** Who asks. */
+/** The caller. */
 export interface Principal {
   /** Name of the key; null where the gateway is open. */
   readonly key: string | null;
-  /** Epoch milliseconds; absent: the name alone says whose something is. @see KeyEntry.since */
+  /** Epoch milliseconds; absent: the name alone identifies the owner of stored data. @see KeyEntry.since */
   readonly since?: number;
-  /** Globs of the models it may use; null: all. */
+  /** Globs of the models that the caller may use; null: all. */
   readonly models: readonly string[] | null;
   readonly metadata: Metadata;
-  /** False: bodies of its requests are not stored. */
+  /** False: bodies of the caller's requests are not stored. */
   readonly logBodies?: boolean;
   /** True: answers are kept for exact repeats by the same caller. */
   readonly cache?: boolean;
@@ -28,10 +28,10 @@ export interface Principal {
   readonly reasoningFields?: readonly ReasoningField[];
 }
 
-/** Who asks with a key of this entry. */
+/** The caller, for a key of this entry. */
 export const principalOf = ({ name: key, since, models, metadata, logBodies, cache, reasoningFields }: KeyEntry): Principal => ({ key, ...(since !== null && { since }), models, metadata, logBodies, cache, ...(reasoningFields !== null && { reasoningFields }) });
 
-/** Whose a kept text is, as a part of the JSON under which it is kept. safety: not the name alone, because a new key may get that of a deleted one. */
+/** The owner of a stored text, as a part of the JSON key under which the text is stored. safety: the name alone is not enough, because a new key may get the name of a deleted one. */
 export const ownerOf = ({ key, since }: Principal): unknown => (since === undefined ? key : [key, since]);
 
 export interface Arrived {
@@ -67,7 +67,7 @@ export interface Normalised extends Described {
   /** How the model was addressed: only a root name is auto-routed. */
   readonly addressing: Addressing;
   readonly policy: Policy;
-  /** The caller asks how the request would be routed: nobody is asked and nothing is held, and what stands gets a `note`. */
+  /** True for a dry run: the caller asks how the request would be routed. No provider is asked, nothing is reserved, and candidates get a `note`. */
   readonly isDryRun: boolean;
   /** Counts bytes that a plugin is about to keep for this request among those of all running requests (`server.limits.in_flight_bytes`), until it is over. Throws `server_overloaded` where there is no room. */
   hold(bytes: number): void;
@@ -81,12 +81,12 @@ export interface Streaming extends Normalised {
 export interface Replying extends Arrived {
   readonly principal: Principal | null;
   readonly metadata: Metadata | null;
-  /** As `normalise` left it; as it was parsed, where a plugin refused it there. */
+  /** The request after `normalise`, or as it was parsed where a plugin refused it there. */
   readonly request: ChatRequest | null;
   readonly attempt: Attempt | null;
   /** HTTP status of the reply. */
   readonly status: number;
-  /** The error that the reply tells of; null: it is an answer. */
+  /** The error in the reply; null: the reply is an answer. */
   readonly error: GatewayError | null;
 }
 
@@ -101,19 +101,19 @@ export interface Candidate {
   readonly mapping: Mapping;
   /** Names the target: the provider, the number of the key where there are several, and the provider's name for the model: `openai#2/gpt-5`. */
   readonly target: string;
-  /** Its share of the requests beside those of the other candidates: of its policy and its mapping. */
+  /** The candidate's share of the requests, relative to the other candidates: from its policy and its mapping. */
   readonly weight: number;
-  /** What auto-routing chose for this candidate; null: the request's own. */
+  /** The reasoning that auto-routing chose for this candidate; null: that of the request. */
   readonly reasoning: Reasoning | null;
   /** Why a route plugin ruled it out; null: it stands. */
   readonly dropped: Dropped | null;
-  /** Why it stands where it stands, for people who ask with a dry run; null: nobody said. */
+  /** Why the candidate has its position, for dry runs; null: no plugin gave a reason. */
   readonly note: Note | null;
   /** The plugin that answers in place of the provider, for example from a cache; null: the provider answers. Then no attempt is on record. */
   readonly answeredBy: string | null;
-  /** Whether it is of another model, which the policy names for when the candidates before it have failed. */
+  /** Whether the candidate is a fallback: another model that the policy names, asked when the candidates before it have failed. */
   readonly isFallback: boolean;
-  /** True if it is asked after all others, fallbacks too, because it hangs. */
+  /** True if the candidate is asked after all others, fallbacks included, because it hangs. */
   readonly isBehind?: boolean;
 }
 
@@ -154,15 +154,15 @@ export interface Attempt {
   readonly policy: Policy;
   /** Ends with the request's cancellation, or when this attempt times out. */
   readonly cancellation: Cancellation;
-  /** The same as an AbortSignal. */
+  /** `cancellation` as an AbortSignal. */
   readonly signal: AbortSignal;
   /** `performance.now()` */
   readonly startedAt: number;
-  /** The first piece of its answer has come. */
+  /** True: the first piece of the answer has come. */
   readonly hasBegun: boolean;
-  /** Tells what goes to the provider. The log keeps it where it keeps bodies. */
+  /** Reports a request that goes to the provider. The log keeps it where it keeps bodies. */
   sends(request: SentRequest): void;
-  /** Tells what the provider has counted so far, where it does so before the answer begins. It is on record where the attempt ends before its answer. */
+  /** Reports what the provider has counted before the answer begins. The counts are on record where the attempt ends before its answer. */
   counts(usage: Usage): void;
   /** Tells that the attempt fails while other requests of it are under way. The gateway closes their connections, and a provider that goes on bills them. */
   leaves(): void;
@@ -181,12 +181,12 @@ export interface AttemptResult {
   readonly startedMs: number | null;
   readonly durationMs: number;
   readonly timeToFirstTokenMs: number | null;
-  /** From its start to the first piece of the answer that is not thinking. Absent: no thinking came apart from the answer, or the record is older than the field. */
+  /** From the start of the attempt to the first piece of the answer that is not thinking. Absent: no thinking came apart from the answer, or the record is older than the field. */
   readonly timeToAnswerMs?: number;
-  /** How long the provider asks not to be asked again; null where it did not say, and on records that are older than the field. */
+  /** How long the provider asks the gateway to wait before the next request; null where it did not say, and on records that are older than the field. */
   readonly retryAfterMs: number | null;
   readonly error: string | null;
-  /** What an attempt used that is not the answer: it broke in the middle, or a quicker one was asked beside it. Its cost is part of the record's. */
+  /** The usage of an attempt whose answer the caller did not get: it broke in the middle, or a quicker attempt was asked as a hedge. Its cost is part of the record's cost. */
   readonly used?: { readonly usage: RecordedUsage; readonly usageEstimated: boolean; readonly cost: string | null; /** Absent on records that are older than the field. */ readonly costIsUpperBound?: boolean };
 }
 
@@ -195,7 +195,7 @@ export type FieldValue = string | number | boolean;
 
 export type Outcome = 'answered' | 'cut' | 'refused' | 'failed' | 'gone' | 'interrupted';
 
-/** What is known of a request once it is over. Field names are those of the log API. */
+/** The data of a request once it is over. Field names are those of the log API. */
 export interface RequestRecord {
   readonly id: string;
   /** The caller's own `x-request-id`. */
@@ -223,19 +223,19 @@ export interface RequestRecord {
   readonly timeToFirstTokenMs: number | null;
   readonly tokensPerSecond: number | null;
   readonly usage: RecordedUsage;
-  /** Some of the counts are no provider's: they were estimated from the text. */
+  /** True: some of the counts do not come from a provider. They were estimated from the text. */
   readonly usageEstimated: boolean;
   /** True: `usage.reasoningTokens` alone was estimated from the text of the thinking; those tokens are inside the completion that the provider counted. */
   readonly reasoningEstimated?: boolean;
   /** Dollars, decimal, of all attempts; null: not known. */
   readonly cost: string | null;
-  /** It cost at most that: the provider went on after the gateway had left, or its prices changed meanwhile. */
+  /** True: the cost is an upper bound, because the provider went on after the gateway had left, or its prices changed during the request. */
   readonly costIsUpperBound: boolean;
   /** What the provider says that it charged for the answer: dollars, decimal; null: it does not say. */
   readonly providerCost: string | null;
-  /** What the cost was reckoned with; null where there is none. */
+  /** The prices that the cost was computed with; null where there is no cost. */
   readonly prices: Pricing | null;
-  /** Searches, and tokens of a kind of their own; null: the provider said nothing of them. */
+  /** Web searches, and tokens of special kinds; null: the provider reported none. */
   readonly usageDetails: (UsageDetails & Pick<Usage, 'webSearches'>) | null;
   readonly metadata: Metadata;
   readonly attempts: readonly AttemptResult[];
@@ -249,16 +249,16 @@ export interface RequestRecord {
   /** What plugins add in `settle`, under the names that they declare in `fields`. */
   readonly fields: Readonly<Record<string, FieldValue>>;
   /**
-   * Only on the record of a request that was refused before it was known who asks: the number of such requests that the record
-   * stands for, this one included. One in a second is on record for each error code. Not stored.
+   * Only on the record of a request that was refused before the caller was known: the number of such requests that the record
+   * represents, this one included. One in a second is on record for each error code. Not stored.
    */
   readonly standsFor?: number;
-  /** What went to providers, by the place of its attempt in `attempts`. It is stored where bodies are. */
+  /** The requests that went to providers, by the index of their attempt in `attempts`. They are stored where bodies are. */
   readonly sent?: readonly SentBy[];
   readonly request: ChatRequest | null;
   readonly response: Reply | null;
   readonly reasoningContent: string | null;
-  /** What settling needs beyond the wire, of the last attempt: never stored as it is. */
+  /** Data of the last attempt that `settle` needs and the API does not show. It is not stored. */
   readonly served: (Served & { readonly lost: readonly LostAnswer[] }) | null;
 }
 
@@ -268,7 +268,7 @@ export interface SentBy {
   readonly requests: readonly SentRequest[];
 }
 
-/** What a provider counted, and what its prices are found by. */
+/** What a provider counted, and the data by which its prices are found. */
 export interface Served {
   readonly model: Model;
   readonly mapping: Mapping;
@@ -277,11 +277,11 @@ export interface Served {
   readonly isLeft: boolean;
 }
 
-/** An attempt that used something and is not the answer. */
+/** An attempt that used tokens and whose answer the caller did not get. */
 export interface LostAnswer extends Served {
-  /** Its place in `attempts`. */
+  /** The index of the attempt in `attempts`. */
   readonly at: number;
-  /** What it said before it broke. */
+  /** What the provider answered before the attempt broke. */
   readonly response: Reply;
 }
 

@@ -1,10 +1,10 @@
-/** A front door: a wire format in which callers ask for completions. */
+/** A door: an endpoint for completions, with the wire format in which its callers ask. */
 import type { ChatRequest, Chunk, ReasoningField } from '../chat.ts';
 import type { GatewayError } from '../errors.ts';
 import { isFields } from '../wire/fields.ts';
 import type { Reply } from './reply.ts';
 
-/** The name of an exported type, whose schema `npm run generate` writes (`plugins/endpoints/openapi`), one of several such, or a JSON Schema. */
+/** The name of an exported type, whose schema `npm run generate` writes (`plugins/endpoints/openapi`), a list of such names, or a JSON Schema. */
 export type Shape = string | readonly string[] | object;
 
 /** What the OpenAPI document says of an endpoint, beside what follows from its path and from who may ask. */
@@ -23,26 +23,26 @@ export interface About {
   readonly error?: Shape;
 }
 
-/** What the caller's wire format needs to know beside the chunks. */
+/** What an encoder needs besides the chunks. */
 export interface ReplyHead {
-  /** That of the request, as in `x-request-id`; a format that wants a prefix adds its own. */
+  /** The id of the request, as in `x-request-id`; a format that wants a prefix adds its own. */
   readonly id: string;
   /** Unix seconds. */
   readonly created: number;
-  /** `provider/model` that answers. */
+  /** The `provider/model` that answers. */
   readonly model: string;
   readonly request: ChatRequest;
   readonly finishReason: 'openai' | 'unified';
   readonly reasoningFields: readonly ReasoningField[];
 }
 
-/** Writes chunks in the caller's wire format. State of one stream. */
+/** Writes chunks in the caller's wire format. It holds the state of one stream. */
 export interface Encoder {
   /** Text to send for these chunks; may be empty. */
   chunks(chunks: readonly Chunk[]): string;
-  /** The clean end. */
+  /** The text at the clean end. */
   end(): string;
-  /** The broken end: one error event, nothing that looks like a clean one. */
+  /** The text at the broken end: one error event, and nothing that looks like a clean end. */
   error(error: GatewayError): string;
 }
 

@@ -11,15 +11,15 @@ import { Cancellation } from '../cancellation.ts';
 import { pendingTap } from '../taps/pending.ts';
 import type { Given } from '../taps/runners.ts';
 
-/** What is known of a request when it arrives. */
+/** The data of a request at its arrival. */
 type Arrival = Pick<Arrived, 'method' | 'path' | 'address' | 'headers' | 'config' | 'createdAt'>;
 
-/** The attempt that is being opened by the code that runs, where several of a request may be. safety: a connection to a provider keeps this as long as it is open, and must not keep the texts of the request that opened it. */
+/** The attempt that the running code is opening, where a request may have several. safety: a connection to a provider keeps this value as long as it is open, so it must not hold the texts of the request that opened it. */
 const opened = new AsyncLocalStorage<{ readonly request: string; readonly attempt: WeakRef<Attempt> }>();
 
 const noParams = Object.freeze({});
 
-/** An attempt that broke in the middle of its answer, or that was asked beside a quicker one. */
+/** An attempt that broke in the middle of its answer, or that was hedged by a quicker one. */
 export interface Lost {
   readonly at: number;
   readonly candidate: Candidate;
@@ -40,26 +40,26 @@ export class Exchange implements Arrived {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly config: Config;
 
-  /** Null: the request came to none, or is refused before it is read. */
+  /** Null: the request came to no door, or was refused before it was read. */
   door: Door | null = null;
-  /** Of the door's path. */
+  /** The parameters of the door's path. */
   params: Readonly<Record<string, string>> = noParams;
   principal: Principal | null = null;
   metadata: Metadata | null = null;
-  /** What the caller named, known as soon as the body could be read. */
+  /** The model that the caller named, known as soon as the body could be read. */
   requestedModel: string | null = null;
   wantsStream = false;
-  /** The caller asks how the request would be routed: nobody is asked, and nothing is held. */
+  /** The caller asks how the request would be routed: no provider is asked, and nothing is reserved. */
   readonly isDryRun: boolean;
   request: ChatRequest | null = null;
   addressing: Addressing | null = null;
   policy: Policy | null = null;
-  /** All candidates, those that a plugin ruled out too. */
+  /** All candidates, including those that a plugin ruled out. */
   candidates: readonly Candidate[] = [];
   attempt: Attempt | null = null;
   readonly attempts: AttemptResult[] = [];
   readonly sent: SentBy[] = [];
-  /** Attempts that used something and are not the answer, by their place in `attempts`. */
+  /** Attempts that used tokens and whose answers the caller did not get, by their index in `attempts`. */
   readonly lost: Lost[] = [];
   /** Milliseconds by plugin. */
   readonly timings: Record<string, number> = {};
@@ -68,12 +68,12 @@ export class Exchange implements Arrived {
   reply: Reply = new Reply();
   /** `performance.now()` of the first piece of the answer. */
   firstPieceAt: number | null = null;
-  /** HTTP status of the reply, and the error that it tells of. Set when the reply begins. */
+  /** HTTP status of the reply, and the error in the reply. Set when the reply begins. */
   status = 200;
   error: GatewayError | null = null;
-  /** Bytes of its body that count among those of all running requests; null where the request does not count as running. */
+  /** Bytes of the request's body that count among those of all running requests; null where the request does not count as running. */
   heldBytes: number | null = null;
-  /** Where they are counted; null: nowhere. */
+  /** Where these bytes are counted; null: nowhere. */
   room: { hold(bytes: number, exchange: Exchange): void } | null = null;
   /** The reply begins with the status 200, which a later failure cannot change. */
   committed = false;
@@ -141,18 +141,18 @@ export class Exchange implements Arrived {
     this.#whenClosed?.();
   }
 
-  /** Runs the taps that open an attempt. Where another attempt may begin meanwhile, each tap sees its own, before and after each of its awaits. */
+  /** Runs the taps that open an attempt. Where a request may have several attempts at one time, each tap sees its own attempt, before and after each of its awaits. */
   opening<Value>(attempt: Attempt, open: (context: Streaming) => Value): Value {
     return this.policy?.hedgeMs === null ? open(this.as()) : opened.run({ request: this.id, attempt: new WeakRef(attempt) }, open, this.as());
   }
 
-  /** What the stages see of it: the hook's type says which fields are set by then. */
+  /** The request as the stages see it. The type of a hook says which fields are set by then. */
   as(): Streaming {
     return this.view as unknown as Streaming;
   }
 }
 
-/** All fields that a stage may see, `null` as long as they are not known. */
+/** All fields that a stage may see; each is `null` until it is known. */
 interface Seen extends Replying {
   readonly addressing: Addressing | null;
   readonly policy: Policy | null;

@@ -1,4 +1,4 @@
-/** A dry run: where a request would go, and what that would cost. Nobody is asked. */
+/** A dry run: where a request would go, and what it would cost. No provider is asked. */
 import type { ChatRequest } from '../chat.ts';
 import { circumstancesOf, costOf, formatDollars } from '../money.ts';
 import type { Circumstances } from '../money.ts';
@@ -7,7 +7,7 @@ import type { Candidate } from './context.ts';
 import type { Exchange } from './exchange.ts';
 import type { ExplainedCandidate, Explanation, RequestHooks } from './hooks.ts';
 
-/** Tokens of an answer where the request sets no limit. */
+/** Tokens that an answer is assumed to have where the request sets no limit. */
 const usualAnswer = 1024;
 
 /** The explanation of a request that was admitted. */
@@ -34,15 +34,15 @@ function explained(candidate: Candidate, extent: Extent): ExplainedCandidate {
   };
 }
 
-/** How much a request may take, before anybody knows how much it takes. */
+/** The most that a request may use, before its real usage is known. */
 export interface Extent {
-  /** Tokens. Null: nobody knows. */
+  /** Tokens of the prompt. Null: not known. */
   readonly prompt: number | null;
   /** Tokens of the longest answer. */
   readonly answer: number;
-  /** What the price depends on beside the tokens. */
+  /** What the price depends on besides the tokens. */
   readonly circumstances: Circumstances;
-  /** It costs nothing, whatever the prices are. */
+  /** True: the request costs nothing, whatever the prices are. */
   readonly isFree: boolean;
 }
 
@@ -52,6 +52,6 @@ export const costsNothing = ({ ask }: ChatRequest): boolean => ask?.kind === 'co
 /** Tokens of the longest answer that a request allows. safety: a number that is too large to be exact has no price, and a budget would let it pass. */
 export const longestAnswer = ({ ask, maxTokens, n }: ChatRequest): number => (ask === undefined ? Math.min((maxTokens ?? usualAnswer) * (n ?? 1), Number.MAX_SAFE_INTEGER) : 0);
 
-/** The most that it may cost at a candidate, in 10^-12 dollar: no token of the prompt comes from a cache, and the answer is as long as it may be. Null: nobody knows the price. */
+/** The most that the request may cost at a candidate, in 10^-12 dollar: no token of the prompt comes from a cache, and the answer is as long as it may be. Null: the price is not known. */
 export const priceAt = ({ mapping, model }: Pick<Candidate, 'mapping' | 'model'>, { prompt, answer, circumstances, isFree }: Extent): bigint | null =>
   isFree ? 0n : costOf({ input: prompt, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer, reasoning: null }, mapping.pricing ?? model.pricing, circumstances);

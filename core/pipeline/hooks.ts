@@ -8,11 +8,11 @@ import type { Arrived, AttemptResult, Authenticated, Candidate, Described, Metad
 
 /** The chunks of one attempt, as they come. */
 export interface ChunkSource {
-  /** What could not be asked as the caller set it. */
+  /** Parameters that could not be sent as the caller set them. */
   readonly adjustments: readonly Adjustment[];
   /** The next pieces (possibly none yet), or null at the end. Throws a GatewayError when the answer breaks. */
   read(): Promise<readonly Chunk[] | null>;
-  /** The answer is not wanted any more: lets go of the connection at once. */
+  /** Called when the answer is no longer wanted: closes the connection at once. */
   cancel(): void;
 }
 
@@ -32,7 +32,7 @@ export function sourceOf(chunks: readonly Chunk[]): ChunkSource {
 
 export interface HealthCheck {
   readonly connected: boolean;
-  /** One word or two, for everybody who asks: no address and no name of a user. */
+  /** The error in one or two words. It is public, so it holds no address and no name of a user. */
   readonly error?: string;
 }
 
@@ -69,15 +69,15 @@ export interface ExplainedCandidate {
   readonly provider: string;
   readonly model: string;
   readonly externalId: string;
-  /** The provider, the number of its key where it has several, and its name for the model. */
+  /** The name of the target: the provider, the number of its key where it has several, and the provider's name for the model. */
   readonly target: string;
   /** Whether it would be asked. */
   readonly standing: boolean;
-  /** The plugin that says the reason, or `core`; null: nobody said one. */
+  /** The plugin that gave the reason, or `core`; null: nobody gave one. */
   readonly by: string | null;
-  /** Why it is ruled out, or why it stands where it stands. */
+  /** Why the candidate is ruled out, or why it has its position. */
   readonly reason: string | null;
-  /** Dollars: the estimated prompt, and as many tokens of answer as the request allows, or 1,024; 0 where no provider is asked. Null: not known. */
+  /** Dollars: the price of the estimated prompt, and of as many answer tokens as the request allows, or 1,024; 0 where no provider is asked. Null: not known. */
   readonly estimatedCost: string | null;
 }
 
@@ -93,7 +93,7 @@ export interface HealthQuery {
 export const EARLY = -100;
 export const LATE = 100;
 
-/** @typeParam Host what `boot` and `close` hand to a tap: the gateway, which is built above this room */
+/** @typeParam Host what `boot` and `close` hand to a tap: the gateway, whose type belongs to `core/host` */
 export function createHooks<Host = unknown>() {
   return {
     boot: new AsyncSeriesHook<[Host]>(['gateway']),
@@ -116,10 +116,10 @@ export function createHooks<Host = unknown>() {
 
 export type Hooks<Host = unknown> = ReturnType<typeof createHooks<Host>>;
 
-/** A hook whose taps may all answer at once: then it returns their value and no promise. */
+/** A hook whose taps may all answer at once: then the call returns their value, not a promise. */
 type AtOnce<Hook> = Hook extends { promise(...args: infer Args): Promise<infer Value> } ? { promise(...args: Args): Value | Promise<Value> } : Hook;
 
-/** The hooks of a request, without those of the gateway's own life. */
+/** The hooks of a request, without those of the life of the gateway. */
 export type RequestHooks = Omit<Hooks, 'boot' | 'close' | 'health' | Asynchronous> & { readonly [Name in Asynchronous]: AtOnce<Hooks[Name]> };
 
 type Asynchronous = 'auth' | 'normalise' | 'route' | 'open' | 'log';

@@ -26,11 +26,11 @@ export interface Pipeline {
   readonly hooks: RequestHooks;
   readonly catalogue: Catalogue;
   readonly logger: Logger;
-  /** Those of requests whose caller is not known. */
+  /** Counts the refused requests whose caller is not known. */
   readonly refusals: Refusals;
 }
 
-/** The door to which a completion request came, and what serves it. */
+/** A completion request at its door. */
 interface AtDoor {
   readonly door: Door;
   /** Reads the body. */
@@ -66,7 +66,7 @@ async function explained(exchange: Exchange, pipeline: Pipeline): Promise<Comple
 async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalogue } }: AtDoor): Promise<void> {
   exchange.expire(exchange.config.routing.default);
   exchange.principal ??= await authenticate(exchange, hooks);
-  // safety: after each wait the request may be over and on record, and what a tap takes for it then is let go by nobody
+  // safety: after each await, the request may be over and on record. Then nobody would release what a tap reserves for it
   exchange.cancellation.throwIfCancelled();
   refuseOtherWords(exchange);
   exchange.metadata = Object.freeze(withLowerNames(hooks.metadata.call(exchange.principal.metadata, exchange.as())));
@@ -89,10 +89,10 @@ async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalo
   if (exchange.candidates.every(({ dropped }) => dropped !== null)) throw nobodyLeft(exchange);
 }
 
-/** The words of these headers. safety: with any other word a request would be answered and charged, or its texts kept, although the caller asked that it is not. */
+/** The valid words of these headers. safety: if another word were ignored, a request would be answered and charged, or its texts kept, against the wish of the caller. */
 const words = [['x-dry-run', 'true', 'false'], ['x-log-bodies', 'off', 'on']] as const;
 
-/** Throws `invalid_value` for a word that the header does not have. */
+/** Throws `invalid_value` for any other word in these headers. */
 function refuseOtherWords({ headers }: Exchange): void {
   for (const [name, word, opposite] of words) {
     const said = headers[name]?.trim().toLowerCase();
@@ -101,7 +101,7 @@ function refuseOtherWords({ headers }: Exchange): void {
   }
 }
 
-/** Names of metadata are lower case, as those of headers are: a limit, a rule and a filter find them whoever gave them. */
+/** Names of metadata are lower case, as those of headers are: then a limit, a rule and a filter find them, whatever source they come from. */
 function withLowerNames(metadata: Metadata): Metadata {
   for (const name in metadata) {
     if (name !== name.toLowerCase()) return bare(Object.fromEntries(Object.entries(metadata).map(([one, value]) => [one.toLowerCase(), value])));
@@ -109,13 +109,13 @@ function withLowerNames(metadata: Metadata): Metadata {
   return metadata;
 }
 
-/** safety: a tap gets the same request as all others, and may return another one instead. cost: messages themselves are many, so they stay as they are. */
+/** safety: all taps get the same request, so none may change it; a tap may return another one. cost: the messages themselves are many, so they are not frozen. */
 function frozen(request: ChatRequest): ChatRequest {
   Object.freeze(request.messages);
   return Object.freeze(request);
 }
 
-/** Who asks. Throws `missing_api_key` or `invalid_api_key` where no plugin recognises the caller. */
+/** Identifies the caller. Throws `missing_api_key` or `invalid_api_key` where no plugin recognises the caller. */
 export async function authenticate(exchange: Exchange, { auth }: Pick<RequestHooks, 'auth'>): Promise<Principal> {
   const principal = await auth.promise(exchange.as());
   if (principal !== undefined) return Object.freeze(principal);
@@ -130,7 +130,7 @@ const sendsKey = ({ headers }: Exchange): boolean => ['authorization', 'x-api-ke
 /** Why no candidate is left: the error that a plugin gave for it, or the list of reasons. */
 function nobodyLeft({ candidates, request }: Exchange): GatewayError {
   const errors = candidates.flatMap(({ dropped }) => dropped?.error ?? []);
-  // what is possible again soonest helps the caller more than what a candidate can never do
+  // an error after which a retry soon succeeds helps the caller more than one that no retry can fix
   const worthTelling = errors.toSorted((one, other) => (one.retryAfterMs ?? Number.MAX_VALUE) - (other.retryAfterMs ?? Number.MAX_VALUE))[0];
   if (worthTelling !== undefined) return worthTelling;
   const reasons = candidates.slice(0, 8).map(({ provider, dropped }) => `${provider.id} – ${dropped?.reason}`);
@@ -140,19 +140,19 @@ function nobodyLeft({ candidates, request }: Exchange): GatewayError {
 
 /**
  * Puts the request on record: once, and before its last byte leaves. Of refused requests whose caller is not known, one in a second is on record for each error code.
- * Returns the error to answer with instead, where a plugin may not lose the record and cannot keep it; null: the reply stands.
+ * Returns the error to answer with instead, where a plugin may not lose the record and cannot keep it; null: the reply is not changed.
  */
 async function finish(exchange: Exchange, error: GatewayError | null, { hooks, logger, refusals }: Pipeline): Promise<GatewayError | null> {
   if (exchange.recorded) return null;
   exchange.recorded = true;
   exchange.stopClock();
   if (error !== null && isBug(error)) logger.error('a request met a bug', { request: exchange.id, plugin: error.plugin, told: error.message, error: error.cause ?? error });
-  // 0: it is on record by itself; null: it is counted, and not on record
+  // 0: the request has a record of its own; null: the request is counted, and not on record
   const standsFor = error === null || exchange.principal !== null || isBug(error) ? 0 : refusals.count(error.code);
   try {
     if (standsFor !== null) {
       const record = recordOf(exchange, error);
-      // safety: a tap that set the id of a record, or took its texts away to send it elsewhere, would do so to the record that is stored
+      // safety: without this, a tap that changes a record (sets its id, or removes texts to send it elsewhere) would change the record that is stored
       await hooks.log.promise(hooks.settle.call(Object.freeze(standsFor === 0 ? record : standingFor(record, standsFor)), exchange.view));
     }
     return null;
@@ -163,13 +163,13 @@ async function finish(exchange: Exchange, error: GatewayError | null, { hooks, l
   }
 }
 
-/** Finds out who asks, for a request that is refused before the stages: with a known key its refusal is on record in any case. */
+/** Identifies the caller of a request that is refused before the stages: if its key is known, the refusal is on record in any case. */
 export async function identify(exchange: Exchange, { hooks, logger }: Pipeline): Promise<void> {
   if (!sendsKey(exchange)) return;
   exchange.expire(exchange.config.routing.default);
   try {
     const principal = await unlessCancelled(exchange.cancellation, authenticate(exchange, hooks));
-    // without keys everybody is let in, and so nobody is known
+    // without keys everybody is let in, so the caller is not known
     if (principal.key !== null) exchange.principal = principal;
   } catch (thrown) {
     const error = GatewayError.from(thrown, exchange.id);
@@ -182,7 +182,7 @@ export async function refuse(exchange: Exchange, error: GatewayError, pipeline: 
   return await onRecord(refused(exchange, error, pipeline), exchange, pipeline);
 }
 
-/** A whole answer, once it is on record with the error that it tells of; a refusal in its place where the record cannot be kept and must not be lost. */
+/** A whole answer, after the request is on record; a refusal in its place where the record cannot be kept and must not be lost. */
 async function onRecord(answer: Answer<string>, exchange: Exchange, pipeline: Pipeline): Promise<Answer<string>> {
   const unlogged = await finish(exchange, exchange.error, pipeline);
   return unlogged === null ? answer : refused(exchange, unlogged, pipeline);
@@ -195,7 +195,7 @@ function refused(exchange: Exchange, error: GatewayError, pipeline: Pipeline): A
   return { ...answer, headers: replyHeaders(exchange, pipeline, answer.headers ?? {}) };
 }
 
-/** The headers of a reply, with those that plugins add. What the gateway itself says stays as it is. */
+/** The headers of a reply, with those that plugins add. The headers of the gateway itself are not changed. */
 function replyHeaders(exchange: Exchange, { hooks, logger }: Pipeline, own: ReplyHeaders): ReplyHeaders {
   if (hooks.reply.taps.length === 0) return own;
   // safety: a tap that changes the object itself changes nothing
@@ -216,7 +216,7 @@ function replyHeaders(exchange: Exchange, { hooks, logger }: Pipeline, own: Repl
 /** The name in lower case; null where HTTP does not allow it. cost: a plugin gives the same names for each reply, and looking at one takes 0.1 µs. */
 const headerName = oncePerName((given) => (isHeaderName(given) ? given.toLowerCase() : null));
 
-/** Headers that say where a reply ends and what becomes of its connection: the server writes them. */
+/** Headers that say where a reply ends and whether its connection stays open: only the server writes them. */
 const framing = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'trailer', 'upgrade', 'date']);
 
 /** An error as a reply, in the form of the door to which the request came. */

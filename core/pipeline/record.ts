@@ -1,4 +1,4 @@
-/** What is put on record of a request: made of the exchange when the request is over, and handed to `settle` and `log`. */
+/** The record of a request: made from the exchange when the request is over, and handed to `settle` and `log`. */
 import { completionTokens, promptTokens, totalTokens } from '../chat.ts';
 import type { Usage } from '../chat.ts';
 import { withholdsBodies } from './context.ts';
@@ -8,10 +8,10 @@ import type { Exchange } from './exchange.ts';
 import { reasoningOf } from './reply.ts';
 import { maskedAddress } from '../wire/address.ts';
 
-/** safety: a tap of `settle` that set a field in place would set what nobody has looked at. */
+/** Frozen. safety: a tap of `settle` that set a field in place would bypass the check of its value. */
 const noFields: RequestRecord['fields'] = Object.freeze({});
 
-/** What is known of a request at its end, before `settle` completes it. */
+/** The data of a request at its end, before `settle` completes it. */
 export function recordOf(exchange: Exchange, error: GatewayError | null): RequestRecord {
   const { reply, attempt, request } = exchange;
   const now = performance.now();
@@ -62,7 +62,7 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
   };
 }
 
-/** Its texts are to be kept nowhere. */
+/** Whether the texts of the request must be kept nowhere. */
 const isPrivate = ({ headers, principal }: Exchange): boolean => withholdsBodies(headers) || principal?.logBodies === false;
 
 /** safety: the message of a provider may quote the request. */
@@ -72,11 +72,11 @@ const withoutWords = (attempt: AttemptResult): AttemptResult => (attempt.error =
 
 const recordedMessage = (exchange: Exchange, { message, upstreamStatus }: GatewayError): string => (upstreamStatus !== null && isPrivate(exchange) ? unsaid(upstreamStatus) : cut(message, 2048));
 
-// the last attempt is the one that the record is about, whatever came of it
+// the last attempt is in the record itself, whether it failed or not
 const lostOf = ({ lost, reply }: Exchange): readonly LostAnswer[] =>
   lost.length === 0 ? [] : lost.filter((one) => one.reply !== reply).map(({ at, isLeft, candidate: { model, mapping }, reply: said }) => ({ at, isLeft, model, mapping, usage: said.usage, response: said }));
 
-/** What was counted besides the usual classes; a count of 0 is nothing to keep. */
+/** The counts besides the usual classes. A count of 0 is left out. */
 function detailsOf({ details, webSearches }: Usage): RequestRecord['usageDetails'] {
   if (details === undefined && !(webSearches !== undefined && webSearches !== 0)) return null;
   const counted = Object.entries({ ...details, webSearches }).filter(([, count]) => count !== undefined && count !== 0);
@@ -104,7 +104,7 @@ function statusOf(exchange: Exchange, error: GatewayError | null): number {
   return error === null || exchange.committed ? 200 : error.status;
 }
 
-/** Tokens a second from the first piece on; unknown for an answer that came in one piece. */
+/** Tokens per second from the first piece on; null for an answer that came in one piece. */
 function speed(tokens: number | null, firstPieceAt: number | null, now: number): number | null {
   if (tokens === null || firstPieceAt === null || now - firstPieceAt < 1) return null;
   return Math.round((tokens * 10_000) / (now - firstPieceAt)) / 10;
@@ -118,7 +118,7 @@ export function clientRequestIdOf(headers: Arrived['headers']): string | null {
 
 export const userAgentOf = (headers: Arrived['headers']): string | null => headers['user-agent']?.slice(0, 256) ?? null;
 
-/** As `server.log_addresses` says. */
+/** The client's address, as far as `server.log_addresses` allows. */
 export function recordedAddress({ address, config: { server: { logAddresses } } }: Pick<Arrived, 'address' | 'config'>): string | null {
   if (!address || logAddresses === 'none') return null;
   return logAddresses === 'full' ? address : maskedAddress(address);
@@ -128,5 +128,5 @@ export function recordedAddress({ address, config: { server: { logAddresses } } 
 export const recordedPath = (path: string): string => cut(path, 512);
 export const recordedModel = (model: string): string => cut(model, 256);
 
-/** A cut between the two halves of a character leaves a half that no store takes, so it is replaced. */
+/** A cut may leave half of a surrogate pair, which no store takes, so the half is replaced. */
 const cut = (text: string, most: number): string => (text.length > most ? text.slice(0, most).toWellFormed() : text);

@@ -1,12 +1,12 @@
 /**
- * Requests that were refused before it was known who asks: an unknown URL, a wrong key, bytes that are no HTTP. Anybody can send them
+ * Requests that were refused before the caller was known: an unknown URL, a wrong key, bytes that are not HTTP. Anybody can send them
  * at any rate. So each is counted, and for each reason one in a second is put on record.
  */
 import type { RequestRecord } from './context.ts';
 
 interface Refusal {
   total: number;
-  /** Refused since the last row. */
+  /** Requests that were refused since the last row. */
   since: number;
   /** `performance.now()` of the last row. */
   recordedAt: number;
@@ -27,7 +27,7 @@ export class Refusals {
     return new Map(Array.from(this.#byCode, ([code, { total }]) => [code, total]));
   }
 
-  /** Counts one. Returns how many requests a row stands for that is written now, this one included; null: no row is to be written. */
+  /** Counts one request. Returns how many requests a row represents that is written now, this one included; null: no row is to be written. */
   count(code: string, now: number = performance.now()): number | null {
     const one = this.#of(code);
     one.total++;
@@ -49,7 +49,7 @@ export class Refusals {
   }
 }
 
-/** The record of a refused request, which says for how many it stands. */
+/** The record of a refused request, with the number of requests that it represents. */
 export function standingFor(record: RequestRecord, requests: number): RequestRecord {
   const { error } = record;
   if (requests === 1 || error === null) return { ...record, standsFor: requests };

@@ -26,7 +26,7 @@ const newChoice = (): FoldedChoice => ({ text: '', reasoning: '', refusal: '', d
 /** The reasoning text of all choices; null where there is none. */
 export const reasoningOf = (choices: readonly Pick<FoldedChoice, 'reasoning'>[]): string | null => choices.flatMap(({ reasoning }) => reasoning || []).join('\n\n') || null;
 
-/** A tool call or a native piece counts as so many characters, beside the text that it holds; a reasoning detail or an extra field as so many at least. */
+/** The size of a tool call or a native piece besides its text, in characters; a reasoning detail or an extra field counts as at least this many. */
 const notText = 200;
 
 /** safety: a provider may put any field into a detail, and any length into a list that is joined with the lists before it. */
@@ -42,12 +42,12 @@ function lengthOf(value: unknown): number {
   }
 }
 
-/** No request has more tokens of a kind, and no store has room for more. */
+/** No request has more tokens of one kind, and no store has room for more. */
 const mostTokens = 2 ** 31 - 1;
 
 const isTooMany = (count: unknown): boolean => typeof count === 'number' && count > mostTokens;
 
-/** A count that cannot be true is none. The log, the metrics, the limits and the cost all go by what is left. */
+/** The usage, with null for a count that cannot be true. The log, the metrics, the limits and the cost all use these counts. */
 const believable = (usage: Usage): Usage =>
   Object.values(usage).some(isTooMany) ? (Object.fromEntries(Object.entries(usage).map(([name, count]) => [name, isTooMany(count) ? null : count])) as unknown as Usage) : usage;
 
@@ -60,7 +60,7 @@ export class Reply {
   size = 0;
   readonly #runs: Run[] = [];
   #answeredAt: number | null = null;
-  /** Lists and objects of extra fields that were made here, and so may grow; null: there are none. */
+  /** Lists and objects of extra fields that this class has made, so it may add to them in place; null: there are none. */
   #grown: Set<object> | null = null;
 
   /** `performance.now()` of the first piece that is not thinking; null: none has come. */
@@ -73,7 +73,7 @@ export class Reply {
     return this.choices[at] as FoldedChoice;
   }
 
-  /** Every answer that was begun has ended. */
+  /** Whether every answer that has begun has ended. */
   get finished(): boolean {
     return this.choices.length > 0 && this.choices.every((choice) => choice.finish !== null);
   }
@@ -85,7 +85,7 @@ export class Reply {
   /** The pieces of an answer in their order; neighbours of one text are one piece. For wire formats whose answers are lists of blocks. */
   pieces(choice: number): Chunk[] {
     const runs = this.#runs.filter(({ first }) => first.choice === choice);
-    // cost: from the end, where the run that follows in each text is known; to look for it takes quadratic time
+    // cost: read backwards, the end of each text's run is known; a search for it would take quadratic time
     const ends = new Map<string | number, number>();
     const pieces = runs.toReversed().map(({ first, from }) => {
       const text = textOf(first, this.choice(choice));
@@ -103,7 +103,7 @@ export class Reply {
     if (last !== undefined && isSameText(last.first, chunk)) return;
     if (this.#answeredAt === null && !isThought(chunk)) this.#answeredAt = performance.now();
     const from = textOf(chunk, choice)?.length ?? 0;
-    // safety: an answer that changes from one kind to the other with each character takes more memory than its text
+    // safety: an answer that changes between two kinds with each character takes more memory than its text
     if (from > 0) this.size += notText;
     this.#runs.push({ first: chunk, from });
   }
@@ -180,7 +180,7 @@ interface Run {
   readonly from: number;
 }
 
-/** The whole text to which a piece adds; null for a piece that stands by itself. */
+/** The text to which a piece is added; null for a piece that is complete by itself. */
 function textOf(piece: Piece, { text, reasoning, refusal, toolCalls }: FoldedChoice): string | null {
   switch (piece.type) {
     case 'text-delta':
@@ -196,14 +196,14 @@ function textOf(piece: Piece, { text, reasoning, refusal, toolCalls }: FoldedCho
   }
 }
 
-/** The text of a choice to which a piece adds: its kind, or the number of the call. */
+/** The name of the text to which a piece is added: its kind, or the number of the tool call. */
 const nameOf = (piece: Piece): string | number => (piece.type === 'tool-delta' ? piece.index : piece.type);
 
 const isSameText = (one: Piece, other: Piece): boolean => one.choice === other.choice && nameOf(one) === nameOf(other) && one.type.endsWith('-delta');
 
 const withText = (piece: Piece, text: string): Chunk => (piece.type === 'tool-delta' ? { ...piece, arguments: text } : ({ ...piece, text } as Chunk));
 
-/** A later value of the same field replaces the earlier one, lists grow, and `logprobs` grows inside. Returns the characters that this adds, about. */
+/** A later value of a field replaces the earlier one, lists grow, and `logprobs` grows inside. Returns about how many characters this adds. */
 function addExtra(choice: FoldedChoice, { on, field, value }: Chunk & { type: 'extra' }, grown: Set<object>): number {
   const before = choice.extras.find((extra) => extra.on === on && extra.field === field);
   if (before === undefined) {
@@ -215,14 +215,14 @@ function addExtra(choice: FoldedChoice, { on, field, value }: Chunk & { type: 'e
   return Math.max(notText, growth);
 }
 
-/** The characters that are kept no more where a value is joined with one before it, such as those of the last piece of audio. */
+/** The characters that are dropped when a value is joined with an earlier one, such as those of the last piece of audio. */
 function replacedBy(first: unknown, second: unknown): number {
   if (Array.isArray(first) && Array.isArray(second)) return 0;
   if (!isFields(first) || !isFields(second)) return lengthOf(first);
   return Object.entries(second).reduce((sum, [field, value]) => sum + (Object.hasOwn(first, field) ? replacedBy(first[field], value) : 0), 0);
 }
 
-/** cost: what was made here grows in place; to copy the `logprobs` so far for each token takes quadratic time, 8 s for 40,000 tokens. */
+/** cost: lists that this class has made grow in place. Copying the `logprobs` so far for each token would take quadratic time, 8 s for 40,000 tokens. */
 function joined(first: unknown, second: unknown, grown: Set<object>): unknown {
   if (Array.isArray(first) && Array.isArray(second)) {
     const both = grown.has(first) ? (first as unknown[]) : [...(first as unknown[])];

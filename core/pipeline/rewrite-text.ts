@@ -1,9 +1,9 @@
-/** Text of an answer, changed on its way out although it comes in pieces: what must not go out yet is held back. */
+/** Changes the text of an answer on its way out, although the text comes in pieces: a rewriter holds back what must not go out yet. */
 import type { Chunk } from '../chat.ts';
 import { textKinds } from '../chat.ts';
 import type { ChunkSource } from './hooks.ts';
 
-/** Changes one text. It sees all of the text in order, torn anywhere. */
+/** Changes one text. It gets all of the text in order, cut at any places. */
 export interface TextRewriter {
   /** Takes the next piece. Gives what may go out now, which may be nothing, or more than came. */
   push(piece: string): string;
@@ -11,7 +11,7 @@ export interface TextRewriter {
   end(): string;
 }
 
-/** Which text: the answer, the reasoning, or a refusal, of one of the answers that were asked for. */
+/** Identifies a text: the answer, the reasoning or a refusal, of one of the answers that were asked for. */
 export interface TextOf {
   readonly kind: 'text' | 'reasoning' | 'refusal';
   /** From 0. */

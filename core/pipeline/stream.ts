@@ -14,7 +14,7 @@ import { within } from '../cancellation.ts';
 
 const keepAlive = ': keep-alive\n\n';
 
-/** Puts the request on record. Resolves before the last byte may leave; with an error, where the stream must end as broken because it cannot be on record. */
+/** Puts the request on record. Resolves before the last byte may leave. Resolves with an error where the stream must end as broken, because the request cannot be on record. */
 type Ending = (error: GatewayError | null) => Promise<GatewayError | null>;
 
 /** Reads the whole answer into the exchange's reply. */
@@ -25,7 +25,7 @@ export async function collect(exchange: Exchange, hooks: RequestHooks): Promise<
 
 interface StreamParts {
   readonly hooks: RequestHooks;
-  /** Makes the encoder of the reply. Called once: when a provider has begun to answer, or when the wait is so long that the reply must begin before that. */
+  /** Makes the encoder of the reply. Called once: when a provider has begun to answer, or when the wait is so long that the reply must begin earlier. */
   readonly encoder: () => Encoder;
   readonly ended: Ending;
 }
@@ -102,7 +102,7 @@ class Pump implements StreamedBody {
       if (text !== null) return text;
     } catch (thrown) {
       error = GatewayError.from(thrown, this.#parts.exchange.id);
-      // where the door failed, the provider still answers
+      // the encoder of the door has failed and the provider still answers, so the attempt is cancelled
       this.#parts.attempts.cancel(error);
     } finally {
       this.#isReading = false;
@@ -124,7 +124,7 @@ class Pump implements StreamedBody {
 
   /** The request was cancelled (by its deadline, or because the client has left). Nobody may ask for a piece again, so the record is written now. */
   #abandon(): void {
-    // a read that is under way rejects by itself
+    // a read that is under way rejects by itself, and the record is written then
     if (this.#isReading || this.#isOver) return;
     const { attempts, exchange } = this.#parts;
     const reason = GatewayError.from(exchange.cancellation.reason, exchange.id);
@@ -142,7 +142,7 @@ class Pump implements StreamedBody {
       this.#encoder ??= make();
       last = error === null ? this.#encoder.end() : this.#encoder.error(error);
     } catch (thrown) {
-      // the door can say nothing: the connection breaks, but not before the request is on record
+      // the encoder cannot write the error event, so the connection breaks, but only after the request is on record
       await ended(error ?? GatewayError.from(thrown, exchange.id));
       throw thrown;
     }

@@ -1,4 +1,4 @@
-/** The order in which one request asks its candidates, what a failure changes in it, and who is asked beside one that does not begin (`hedge_ms`). */
+/** The order in which a request asks its candidates, what a failure changes in that order, and who is asked as a hedge (`hedge_ms`). */
 import type { Cancellation } from '../cancellation.ts';
 import { within } from '../cancellation.ts';
 import type { Policy } from '../config.ts';
@@ -10,9 +10,9 @@ import type { Candidate } from './context.ts';
 /** A candidate that is to be asked. */
 export interface Turn {
   readonly candidate: Candidate;
-  /** How often it was asked before. */
+  /** How many times this candidate was asked before. */
   readonly round: number;
-  /** `performance.now()` from which on its provider wants to be asked. */
+  /** The candidate is not asked before this time of `performance.now()`, at the wish of its provider. */
   readonly notBefore: number;
 }
 
@@ -33,7 +33,7 @@ export class Turns {
   readonly #errors: GatewayError[] = [];
   /** Calls so far. */
   #calls = 0;
-  /** Those that the limit of calls does not count. */
+  /** Calls that do not count towards the limit of calls. */
   #uncounted = 0;
   /** The largest context window that was too small. */
   #tooSmall = 0;
@@ -43,17 +43,17 @@ export class Turns {
     this.#waiting = candidates.filter(({ dropped }) => dropped === null).map((candidate) => ({ candidate, round: 0, notBefore: 0 }));
   }
 
-  /** The number of the call that was given out last, from 1. */
+  /** The number of the latest call, from 1. */
   get calls(): number {
     return this.#calls;
   }
 
-  /** The next one to ask; null: all have been asked, or as many as the policy allows. */
+  /** The next candidate to ask; null: all have been asked, or as many as the policy allows. */
   next(): Turn | null {
     return this.#taken(this.#waiting.find((turn) => this.#fits(turn)));
   }
 
-  /** The one to ask beside this one: nobody is asked twice meanwhile. Where one key hangs, the provider's others may too, so another provider comes first. */
+  /** The candidate to ask as a hedge of this turn; no candidate is asked twice at one time. If one key hangs, the provider's other keys may hang too, so another provider comes first. */
   nextBeside({ candidate: { mapping } }: Turn): Turn | null {
     const fresh = this.#waiting.filter((turn) => turn.round === 0 && this.#fits(turn));
     return this.#taken(fresh.find(({ candidate }) => candidate.mapping !== mapping) ?? fresh[0]);
@@ -70,17 +70,17 @@ export class Turns {
     return turn;
   }
 
-  /** The turn is given back without a call: its provider does not want to be asked so soon. */
+  /** The turn was not used for a call, because its provider does not want to be asked so soon. */
   skipped(): void {
     this.#calls--;
   }
 
-  /** What a failure changes. Throws the error where no other candidate may do better. */
+  /** Updates the order after a failure. Throws the error where no other candidate may do better. */
   failed({ turn, error }: Failed): void {
     const { candidate, round } = turn;
     const again = withoutRefused(candidate, error);
     if (again !== null) {
-      // the caller did not ask for it
+      // the caller did not ask for what was refused, so this call does not count
       this.#uncounted++;
       this.#waiting = [turn, ...this.#waiting].map((one) => (one.candidate.mapping === candidate.mapping ? { ...one, candidate: { ...one.candidate, ...again } } : one));
       return;
@@ -94,13 +94,13 @@ export class Turns {
     if (round < this.#policy.retry.sameTarget && mayPass.has(error.code)) this.#waiting = [...this.#waiting, { candidate, round: round + 1, notBefore: performance.now() + (error.retryAfterMs ?? 0) }];
   }
 
-  /** Call it for a turn that was asked beside another one, which began first: should that one break, this turn is asked again, behind all others; where it has failed by itself, as after any failure. @param error how it ended: its own, or that it was cancelled; null: it had begun too */
+  /** Called for a hedged turn when another turn began to answer first. If the other answer breaks, this turn is asked again, behind all others; if this turn has failed by itself, the failure counts as usual. @param error how this turn ended: its own error, or that it was cancelled; null: it had begun to answer too */
   passedBy(turn: Turn, error: GatewayError | null): void {
     if (error !== null && mayMoveOn(error)) this.failed(new Failed(turn, error));
     else if (error === null || error.code === 'client_closed') this.#waiting = [...this.#waiting, turn];
   }
 
-  /** The failure that helps the caller most: first a fault of the caller's own (400), then the rate limit (429) that is over soonest, else the last one. */
+  /** The failure that helps the caller most: a fault of the caller's own (400), otherwise the rate limit (429) that ends first, otherwise the last failure. */
   worthTelling(): GatewayError {
     const limited = this.#errors.filter(({ status }) => status === 429).toSorted((one, other) => (one.retryAfterMs ?? 0) - (other.retryAfterMs ?? 0));
     const found = this.#errors.find(({ status }) => status === 400) ?? limited[0] ?? this.#errors.at(-1);
@@ -108,10 +108,10 @@ export class Turns {
   }
 }
 
-/** What the gateway chooses where the model has refused what it chose before. */
+/** The reasoning that the gateway chooses after the model has refused its first choice. */
 const chosenNone: Reasoning = { ...unsetReasoning, isAutomatic: true };
 
-/** What changes of a candidate that refused what the gateway asked for and the caller did not: it is asked again without. Null: it refused something else. */
+/** The change to a candidate that refused something which the gateway added and the caller did not ask for: the candidate is asked again without it. Null: it refused something else. */
 function withoutRefused({ reasoning, mapping }: Candidate, { code, param, upstreamStatus }: GatewayError): Pick<Candidate, 'reasoning'> | Pick<Candidate, 'mapping'> | null {
   if (upstreamStatus === null) return null;
   if (reasoning?.isAutomatic === true && reasoning.effort !== null && param === reasoningField(reasoning)) return { reasoning: chosenNone };
@@ -120,10 +120,10 @@ function withoutRefused({ reasoning, mapping }: Candidate, { code, param, upstre
   return null;
 }
 
-/** Failures that may be over in a moment, so that the same target may be asked again. A time limit that has passed is not waited for once more. */
+/** Failures that may be over in a moment, so that the same target may be retried. After a timeout, the same target is not retried. */
 const mayPass: ReadonlySet<string> = new Set(['upstream_rate_limited', 'upstream_unreachable', 'upstream_invalid_response', 'upstream_truncated', 'upstream_error', 'upstream_unavailable', 'upstream_overloaded']);
 
-/** Failures of one key: another key of the same provider may do better. All other failures are the provider's, so its other keys are asked last. */
+/** Failures of one key: another key of the same provider may succeed. Any other failure is the provider's, so its other keys are asked last. */
 const ofKey: ReadonlySet<string> = new Set(['upstream_rate_limited', 'upstream_auth_error', 'upstream_quota_exhausted']);
 
 /** The turns with those of the candidate's other keys behind all others. */
@@ -132,29 +132,29 @@ function behindOthers(turns: readonly Turn[], { mapping }: Candidate): readonly 
   return [...turns.filter(({ candidate }) => candidate.mapping !== mapping), ...turns.filter(({ candidate }) => candidate.mapping === mapping)];
 }
 
-/** Whether a failure leaves others to ask. Else it is what the caller is told. */
+/** Whether a failure leaves other candidates to ask. If not, the caller gets this failure. */
 const leavesOthers = ({ turn: { candidate }, error }: Failed): boolean => withoutRefused(candidate, error) !== null || mayMoveOn(error);
 
-/** Whether another candidate may answer where this one failed: also one whose format can express the request, or whose context window is larger. */
+/** Whether another candidate may answer after this failure. This includes a candidate whose format can express the request, or whose context window is larger. */
 const mayMoveOn = (error: GatewayError): boolean => error.retryable || cannotSay(error) || error.code === 'context_length_exceeded';
 
 /** Whether the dialect refused before anything was sent, because this provider's format cannot express the request. Another provider's format may. */
 const cannotSay = ({ code, upstreamStatus }: GatewayError): boolean => code === 'unsupported_value' && upstreamStatus === null;
 
-/** A limit of the gateway's own, of the model or the provider. Those of providers have other codes. */
+/** A limit of the gateway itself, on the model or the provider. The limits of providers have other codes. */
 const noRoom: ReadonlySet<string> = new Set(['rate_limit_exceeded', 'concurrency_limit_exceeded', 'budget_exceeded']);
 
-/** Whether nobody was asked: such a turn is no call. */
+/** Whether no provider was asked: such a turn is not a call. */
 const isUnasked = (error: GatewayError): boolean => cannotSay(error) || (error.upstreamStatus === null && noRoom.has(error.code));
 
 interface Racing<Begun extends { readonly turn: Turn }> {
   readonly turns: Turns;
   readonly hedgeMs: number;
-  /** Of the request. */
+  /** The cancellation of the request. */
   readonly cancellation: Cancellation;
   /** Rejects with a Failed. */
   ask(turn: Turn, isBeside: boolean): Promise<Begun>;
-  /** Ends all attempts but this one. */
+  /** Ends all other attempts. */
   cancelOthers(begun: Begun): void;
 }
 
@@ -167,8 +167,8 @@ interface Asked<Begun> {
 }
 
 /**
- * `hedge_ms`: asks a candidate, and the next one beside it where it has not begun to answer in time. The first that begins is the answer. Where one of the
- * two fails, the other one goes on as the first, and so gets another one beside it: no request waits for a candidate that hangs while one is left to ask.
+ * `hedge_ms`: asks a candidate, and also the next one if the first has not begun to answer in time. The first candidate that begins is the answer. If one of the
+ * two fails, the other one is hedged in turn: no request waits for a candidate that hangs while another candidate is left to ask.
  * Throws a Failed where none has begun.
  */
 export async function race<Begun extends { readonly turn: Turn }>(first: Turn, racing: Racing<Begun>): Promise<Begun> {
@@ -188,7 +188,7 @@ export async function race<Begun extends { readonly turn: Turn }>(first: Turn, r
       return end;
     }
     if (cancellation.isCancelled) throw end;
-    // the caller is told of it, unless the other one answers all the same
+    // the caller gets this failure, unless the other candidate answers after all
     if (!leavesOthers(end)) return begunIn(await left.end, end);
     turns.failed(end);
     asked = left;
@@ -204,7 +204,7 @@ const askedBy = <Begun extends { readonly turn: Turn }>({ ask }: Racing<Begun>, 
   }),
 });
 
-/** @param failure is thrown instead of the attempt's own one */
+/** @param failure is thrown instead of the attempt's own failure */
 function begunIn<Begun>(end: Begun | Failed, failure?: Failed): Begun {
   if (end instanceof Failed) throw failure ?? end;
   return end;

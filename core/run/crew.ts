@@ -1,6 +1,6 @@
 /**
- * The workers, as their parent sees them: it starts them, hands each new connection to the one that has the fewest, and puts another
- * one in the place of one that died.
+ * The workers, as their parent sees them: the parent starts them, hands each new connection to the worker with the fewest, and
+ * replaces a worker that died.
  *
  * cost: were the workers to accept from one shared socket, the kernel would give 31 of 32 new connections to one of two; a socket for
  * each (SO_REUSEPORT) would lose what waits in it when its worker dies. Handing one over takes 85 µs of the parent's CPU.
@@ -16,16 +16,16 @@ import type { Member } from './member.ts';
 import type { LastReload } from '../host/reloads/history.ts';
 import type { Known, Prepared, Refusing, Served } from './orders.ts';
 
-/** How long a worker may take to serve, or to read a changed config. */
+/** How long a worker may take to start serving, or to read a changed config. */
 const startMs = 60_000;
-/** A worker that has said nothing for so long gets no connection while another one is well. */
+/** A worker that has sent nothing for this time gets no connection while another worker is well. */
 const silenceMs = 2000;
-/** A worker that lived for so long is replaced at once. */
+/** A worker that lived for this time is replaced at once. */
 const steadyMs = 10_000;
 const backoffMs = { first: 200, most: 10_000 };
 /** Connections that are kept while no worker serves. */
 const mostKept = 1000;
-/** A signal to a worker is its own where the parent has had none for so long. */
+/** A signal to a worker counts as meant for that worker alone if the parent has got no signal for this time. */
 const ownSignalMs = 500;
 /** What a worker gets beyond `drain_ms`, for the last records. */
 const lastRecordsMs = 15_000;
@@ -33,7 +33,7 @@ const lastRecordsMs = 15_000;
 interface CrewParts {
   readonly count: number;
   readonly logger: Logger;
-  /** What a worker must know that starts now, or reads the config again. */
+  /** What a worker needs to know when it starts, or reads the config again. */
   known(): Known;
   /** Called with a worker that replaces another one, and with the config that it serves. */
   aligned(worker: Crewmate, hash: string): void;
@@ -68,7 +68,7 @@ export class Crew {
 
   /** Starts the others. Throws an Exit where one refuses. */
   async others(): Promise<void> {
-    // the first one is replaced where it has ended by now
+    // if the first worker has ended by now, it is replaced
     const missing = Array.from({ length: this.#parts.count - 1 }, () => this.#add());
     await Promise.all(missing.map((member) => this.#begin(member)));
   }
@@ -92,7 +92,7 @@ export class Crew {
       const prepared = await this.prepareOne(member);
       const problems = 'problems' in prepared ? prepared.problems : null;
       if (problems === null) this.#prepared.add(member);
-      // the one that takes the place of a worker that has ended reads the changed config itself
+      // a worker that replaces one that has ended reads the changed config itself
       if (problems !== null && member.state === 'serving' && member.channel.isOpen) return problems;
     }
     return null;
@@ -106,13 +106,13 @@ export class Crew {
     }
   }
 
-  /** Has all workers use what they have prepared. A worker that began meanwhile, perhaps with the config before, is aligned. */
+  /** Makes all workers use the config that they have prepared. A worker that began meanwhile, perhaps with the former config, is aligned. */
   adopt(reloaded: LastReload): void {
     this.tellAll('adopt', reloaded);
     for (const member of this.#serving) if (!this.#prepared.has(member)) this.#parts.aligned(member, member.hash);
   }
 
-  /** From now on no worker says that it is ready, and none that begins later. */
+  /** From now on no worker says that it is ready. This includes workers that begin later. */
   leave(): void {
     this.#isLeaving = true;
     this.tellAll('leave');
@@ -122,7 +122,7 @@ export class Crew {
     for (const { channel } of this.#members) channel.assure(topic, value);
   }
 
-  /** Has all workers end. Resolves when they have; those that are late are killed. */
+  /** Makes all workers end. Resolves when they have ended; workers that are late are killed. */
   async end(how: 'drain' | 'hand over' | 'end', withinMs: number): Promise<void> {
     this.#isEnding = true;
     this.tellAll(how);
@@ -130,7 +130,7 @@ export class Crew {
     const late = setTimeout(() => {
       for (const { child } of this.#members) child.kill('SIGKILL');
     }, withinMs + lastRecordsMs);
-    // whoever does not wait for running requests does not wait for a worker that hangs
+    // a stop that does not wait for running requests does not wait for a worker that hangs
     const silent = setTimeout(() => {
       for (const { child, heardAt } of this.#members) if (how === 'end' && heardAt < toldAt) child.kill('SIGKILL');
     }, silenceMs);
@@ -161,7 +161,7 @@ export class Crew {
     return member;
   }
 
-  /** Has a worker serve. Throws an Exit where it refuses; the worker has ended then. */
+  /** Makes a worker serve. Throws an Exit where the worker refuses; the worker has ended then. */
   async #begin(member: Member): Promise<Served> {
     const served = await this.#serve(member);
     if ('reason' in served) {
@@ -201,9 +201,9 @@ export class Crew {
   }
 
   /**
-   * Gives to another worker what did not arrive at this one: a process without a free file descriptor gets the message of a connection
-   * without the connection, and Node drops both. Messages keep their order, so what a worker has not taken when it answers a later
-   * one, it does not have.
+   * Gives connections that did not arrive at this worker to another one: a process without a free file descriptor gets the message of a
+   * connection without the connection, and Node drops both. Messages keep their order: a connection that a worker has not taken when it
+   * answers a later message did not arrive.
    */
   async #seek(member: Member): Promise<void> {
     if (member.isAsked) return;
@@ -229,7 +229,7 @@ export class Crew {
     for (const socket of member.onTheWay.values()) this.pass(socket);
   }
 
-  /** A worker has ended after it served. */
+  /** Handles the end of a worker that has served. */
   #lost(member: Member, how: string): void {
     if (this.#isEnding || member.state === 'leaving' || member.isReplaced) return;
     const livedMs = performance.now() - member.startedAt;
@@ -258,7 +258,7 @@ export class Crew {
     }
   }
 
-  /** A signal came to this worker. Another one takes its place, unless the signal was for all. */
+  /** Handles a signal that a worker got. Another worker takes its place, unless the signal was for all. */
   async #signalled(member: Member): Promise<void> {
     await wait(ownSignalMs);
     if (this.#isEnding || this.#isLeaving || member.state !== 'serving' || member.isReplaced) return;
@@ -270,5 +270,5 @@ export class Crew {
   }
 }
 
-/** How many connections it has. */
+/** How many connections the worker has. */
 const openAt = ({ given, closed, missed }: Member): number => given - closed - missed;

@@ -15,27 +15,27 @@ export interface Member extends Peer {
   readonly startedAt: number;
   readonly ended: Promise<string>;
   state: 'starting' | 'serving' | 'leaving';
-  /** Another one is to take its place already. */
+  /** Another worker is to replace this one already. */
   isReplaced: boolean;
-  /** That of the config with which it began. */
+  /** The hash of the config with which the worker began. */
   hash: string;
-  /** Connections that it was given, and how many of them are closed. */
+  /** Connections that the worker was given, and how many of them are closed. */
   given: number;
   closed: number;
   heardAt: number;
-  /** Connections that it was given and has not taken yet, by number. */
+  /** Connections that the worker was given and has not taken yet, by number. */
   readonly onTheWay: Map<number, Socket>;
-  /** Connections that did not arrive there. */
+  /** Connections that did not arrive at the worker. */
   missed: number;
   isAsked: boolean;
 }
 
-/** Starts its process. It does nothing before it is asked to serve. */
+/** Starts the process of a worker. The process does nothing before it is asked to serve. */
 export function startMember(number: number, workers: number): Member {
   const child = spawn(process.execPath, [...process.execArgv, ...heapFlagsOf(workers), ...process.argv.slice(1)], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env: { ...process.env, [workerVariable]: String(number) } });
   const channel = new Channel(child);
   const ended = new Promise<string>((resolve) => {
-    // all that it said is heard before: what it has taken must not be given to another one
+    // all messages of the worker are read first: a connection that it has taken must not be given to another worker
     child.once('exit', (code, signal) => void within(channel.whenClosed, lastWordsMs, null).then(() => resolve(signal ?? `the code ${code}`)));
     child.once('error', (error) => resolve(error.message));
   });

@@ -4,7 +4,7 @@ import type { RunningGateway } from '../host/gateway.ts';
 /** The variable of the environment with the number of a worker. */
 export const workerVariable = 'GATEWAY_WORKER';
 
-/** With `serve` and `prepare`: what a worker cannot read in the config. */
+/** What a worker cannot read in the config. It comes with `serve` and `prepare`. */
 export interface Known {
   /** The address that is open; absent at the first start. */
   readonly bound?: string;
@@ -16,14 +16,14 @@ export interface Known {
 
 /** The answer to `serve`. */
 export interface Served {
-  /** That of the config that it read. */
+  /** The hash of the config that the worker read. */
   readonly hash: string;
   readonly pages: RunningGateway['pages'];
 }
 
 /** The answer to `serve` of a worker that refuses. */
 export interface Refusing {
-  /** The exit code that fits. */
+  /** The exit code for this refusal. */
   readonly code: number;
   readonly reason: string;
 }

@@ -1,6 +1,6 @@
 /**
  * The parent of the workers (`server.workers`): it has the port, and serves no request itself. It reads a changed config first, has
- * every worker build a gateway with it, and only then has all of them use it: a config that one refuses, none uses.
+ * every worker build a gateway with it, and only then makes all of them use it. If one worker refuses a config, no worker uses it.
  */
 import { createServer } from 'node:net';
 import type { Config } from '../config.ts';
@@ -27,7 +27,7 @@ class WorkerGateways implements Replaced {
   readonly config: Config;
   readonly pages: RunningGateway['pages'];
   readonly running = { size: 0 };
-  /** Only built, in use, or in use no more. */
+  /** The gateways are only built, or in use, or no longer in use. */
   #state: 'built' | 'used' | 'former' = 'built';
   readonly #crew: Crew;
 
@@ -49,14 +49,14 @@ class WorkerGateways implements Replaced {
     this.#crew.leave();
   }
 
-  /** A former one ends in each worker when its requests have ended. */
+  /** Ends former gateways: in each worker, after the requests of its gateway have ended. */
   async close(): Promise<void> {
     if (this.#state === 'used') await this.#crew.end('end', 0);
     if (this.#state === 'built') this.#crew.tellAll('drop');
   }
 }
 
-/** What plugins run in the parent. It outlives reloads as the state of plugins does. */
+/** The parts of plugins that run in the parent. They outlive reloads, as the state of plugins does. */
 class Sides {
   readonly #states = new States();
   readonly #relay: Relay;
@@ -68,7 +68,7 @@ class Sides {
     this.#write = write;
   }
 
-  /** Runs those of a config in the place of those of the config before. */
+  /** Runs the parts for a config in place of those for the former config. */
   adopt({ config, plugins }: Pick<Read, 'config' | 'plugins'>): void {
     const held = this.#states.forGateway();
     const release = (): void => {
@@ -89,7 +89,7 @@ class Sides {
   }
 }
 
-/** What the plugin runs here; undefined: nothing. Throws an error with its name where it refuses. */
+/** The part of a plugin that runs in the parent; undefined: it has none. Throws an error with the plugin's name where the plugin refuses. */
 function sideAtParent(plugin: AnyPlugin, parent: ParentProcess, options: unknown): ParentSide | undefined {
   try {
     const side = plugin.atParent?.(parent, options);
@@ -188,13 +188,13 @@ class Parent {
     }
   }
 
-  /** A worker that has just begun may have read another version of the config than the others use. */
+  /** Aligns a worker that has just begun, because it may have read another version of the config than the others use. */
   async #align(worker: Crewmate, hash: string): Promise<void> {
     if (hash === this.#config.hash) return;
     const prepared = await this.#crew.prepareOne(worker);
     if ('problems' in prepared) return this.#starting.logger.error('a worker uses another config than the others', { worker: worker.number, problems: prepared.problems });
     worker.channel.assure('adopt', { at: Date.now(), problems: null } satisfies LastReload);
-    // one that the others have refused, or have not read yet
+    // this worker has read a config that the others have refused, or have not read yet
     if (prepared.hash !== this.#config.hash) this.#readAgain();
   }
 }

@@ -24,7 +24,7 @@ type Faulty = Extract<Rebuilt, { readonly problems: string }>;
 
 export const isFaulty = (read: Read | Faulty): read is Faulty => 'problems' in read;
 
-/** What the program gives to the part that serves. */
+/** What the program hands to the part that serves. */
 export interface Starting {
   readonly logger: Logger;
   readonly places: Places;
@@ -35,7 +35,7 @@ export interface Starting {
   /** The config with an admin key where it needs one. */
   withAdminKey(config: Config): Config;
   readonly unkeptKeys: UnkeptKeys;
-  /** Tells the operator an admin key that was made, if there is one. @param url the address of the gateway, and the pages at which the key is of use */
+  /** Shows the operator a new admin key, if there is one. @param url the address of the gateway, and the pages for which the key is needed */
   tellAdminKey(url: string, pages: RunningGateway['pages']): void;
 }
 
@@ -44,22 +44,22 @@ export interface Beginning {
   readonly read: Read;
   /** Epoch milliseconds just before it was read. */
   readonly readAt: number;
-  /** The descriptor of a socket that is open already; null: the port is to be opened. */
+  /** The file descriptor of a socket that is open already; null: the port is to be opened. */
   readonly inherited: number | null;
 }
 
 export interface Serving {
-  /** What serves now. */
+  /** The gateway that serves now. */
   current(): Pick<RunningGateway, 'config' | 'pages' | 'leave' | 'close'>;
   readonly listening: Pick<Listening, 'url' | 'fd' | 'leave' | 'drain' | 'handOver'>;
   readonly watching: Pick<Watch, 'stop' | 'readNow' | 'retiring'>;
 }
 
-/** Refuses an address that other machines can reach, where there are no keys: a name in `server.host` may stand for any address, and a socket that was open already may have any. */
+/** Refuses an address that other machines can reach where there are no keys. The bound address counts, because a name in `server.host` may resolve to any address, and a socket that was open already may have any. */
 export function refuseOpenPort(address: string, { server: { host, isGuarded } }: Config, inherited: number | null): void {
   const said = inherited === null ? `server.host: ${host} is` : 'The socket that the gateway was given has';
   if (!isGuarded && !isLoopback(address)) throw new Exit(1, `${said} the address ${address}, where other machines can reach the gateway, and there are no keys. Add \`keys\`, or listen on 127.0.0.1`);
 }
 
-/** The exit code that an error calls for: its own, or that of a fault in the config. */
+/** The exit code of an error: its own, or that of a fault in the config. */
 export const codeOf = (error: unknown): number => (error as { exitCode?: number } | null)?.exitCode ?? (error instanceof Exit ? error.code : 1);

@@ -19,14 +19,14 @@ import type { Known, Prepared, Refusing, Served } from './orders.ts';
 import { codeOf, isFaulty } from './serving.ts';
 import type { Starting } from './serving.ts';
 
-/** The number of this worker; null: this process is none. Reads the environment, once. */
+/** The number of this worker; null: this process is not a worker. Reads the environment, once. */
 export function numberOfWorker(): number | null {
   const text = process.env[workerVariable];
   delete process.env[workerVariable];
   return text === undefined || process.send === undefined ? null : Number(text);
 }
 
-/** How often the parent hears how many connections are closed, and that this worker is well. */
+/** How often the parent is told how many connections are closed, and that this worker is well. */
 const reportMs = 100;
 
 class WorkerProcess {
@@ -34,7 +34,7 @@ class WorkerProcess {
   readonly #channel: Channel;
   readonly #peers: WorkerPeers;
   #serving: { gateway: RunningGateway; readonly listening: Listening } | null = null;
-  /** Built with a changed config, and not in use yet. */
+  /** The gateway that is built with a changed config, and is not in use yet. */
   #next: RunningGateway | null = null;
   readonly #retiring = new Set<RunningGateway>();
   #closed = 0;
@@ -63,9 +63,9 @@ class WorkerProcess {
       await this.#serving?.gateway.close();
       process.exit(0);
     });
-    // safety: nobody would end a worker whose parent was killed
+    // safety: nobody else would end a worker whose parent was killed
     process.once('disconnect', () => void this.#end('drain'));
-    // a terminal and some supervisors send a signal to all processes; the parent knows what it is about
+    // a terminal and some supervisors send a signal to all processes; only the parent knows what the signal means
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => channel.tell('signalled'));
   }
 
@@ -94,9 +94,9 @@ class WorkerProcess {
   }
 
   #take({ id, socket }: { id: unknown; socket: Socket | undefined }, take: (socket: Socket) => void): void {
-    // safety: said before the first byte is read. The parent gives a connection that nobody has taken to another worker
+    // safety: sent before the first byte is read. The parent gives a connection that no worker has taken to another worker
     this.#channel.assure('took', id);
-    // a connection that was closed on the way comes as none
+    // a connection that was closed on the way arrives as undefined
     if (socket === undefined) return void this.#closed++;
     socket.once('close', () => this.#closed++);
     take(socket);

@@ -25,7 +25,7 @@ interface AnyHook {
 }
 
 export interface Guard {
-  /** From here on only this plugin may tap, under its own name; null: nobody. */
+  /** From here on only this plugin may tap, under its own name; null: no plugin may. */
   enter(plugin: string | null): void;
   /** No tap after this, and every `before` must have named a tap. */
   seal(): void;
@@ -94,7 +94,7 @@ function refuseTap(hook: string, tap: TapInfo, { isAsync, owner }: { isAsync: bo
   if (!isAsync && isAsyncFunction(tap.fn)) throw new Error(`plugin "${tap.name}" taps "${hook}" with an async function; this hook is synchronous`);
 }
 
-/** Milliseconds of all requests together. */
+/** Milliseconds that taps took, of all requests together. */
 interface Spent {
   ms: number;
 }
@@ -105,10 +105,10 @@ function spentBy(plugin: string, spent: Map<string, Spent>): Spent {
   return known;
 }
 
-/** The times of plugins of the request, to which the time of a tap is added. The last argument of each hook that runs within a request has them. */
+/** The times of plugins of the request, to which the time of a tap is added. The last argument of each hook that runs within a request holds them. */
 const timingsOf = (first: unknown, second: unknown): Record<string, number> | undefined => ((second ?? first) as { readonly timings?: Record<string, number> } | null | undefined)?.timings;
 
-/** cost: a request names only taps that took at least so many milliseconds; naming all of them is a fiftieth of the CPU of a plain request (test/bench). */
+/** cost: a request lists only taps that took at least this many milliseconds. Listing all of them is a fiftieth of the CPU of a plain request (test/bench). */
 const noticeableMs = 0.05;
 
 /** The tap, with the time that it takes added to its plugin's and, where it is noticeable, to the request's. */
@@ -119,7 +119,7 @@ function timed(fn: Run, { hook, plugin, spent }: { hook: string; plugin: string;
     spent.ms += ms;
     if (ms >= noticeableMs) request[plugin] = Math.round(((request[plugin] ?? 0) + ms) * 1000) / 1000;
   };
-  // a tap that opens the answer waits for its provider, and its attempt has that time
+  // a tap of `open` waits for its provider, and that time belongs to the attempt
   const isOwn = (value: unknown): boolean => hook !== 'open' || value === undefined;
   return (first, second) => {
     const startedAt = performance.now();

@@ -6,7 +6,7 @@ const pending = new WeakMap<object, GuardedTap>();
 /** @param context what the hook passes to its taps beside the value */
 export const pendingTap = (context: object): GuardedTap | undefined => pending.get(context);
 
-/** Waits for what a tap answers. Not for a tap that opens an answer: it waits for its provider, which has time limits of its own. */
+/** Waits for the answer of a tap. Not for a tap of `open`, which waits for its provider and has time limits of its own. */
 export async function answerOf(answer: unknown, tap: GuardedTap, context: unknown): Promise<unknown> {
   if (typeof context !== 'object' || context === null) return await answer;
   pending.set(context, tap);

@@ -12,7 +12,7 @@ export interface Returns {
   /** Completes "the tap returned …, and not". */
   readonly expected: string | ((value: unknown) => string);
   readonly holds: Check;
-  /** The taps after it cannot set parts of the value. */
+  /** True: later taps cannot change parts of the value. */
   readonly isFixed?: boolean;
 }
 
@@ -35,7 +35,7 @@ const isOfTexts: Holds = (value) => isObjectOf(value, isText);
 const isListOfTexts: Holds = (value) => isListOf(value, isText);
 const isListOfFields: Holds = (value) => isListOf(value, isFields);
 
-/** cost: a tap returns most parts of a large value as it got them, and those have been looked at. */
+/** cost: a tap returns most parts of a large value unchanged, and those have been checked. */
 const isSameOr = (part: unknown, before: unknown, holds: Holds): boolean => part === before || holds(part);
 
 const isPrincipal: Check = (value) => isFields(value) && isNullOr(value['key'], isText) && isNullOr(value['models'], isListOfTexts) && isOfTexts(value['metadata']);
@@ -66,7 +66,7 @@ const isPlace: Holds = (value) => Number.isInteger(value) && (value as number) >
 const reasons: ReadonlySet<unknown> = new Set(finishReasons);
 type Parts = (chunk: Fields) => boolean;
 const isDelta: Parts = ({ choice, text }) => isPlace(choice) && isText(text);
-/** What a chunk of each type has. */
+/** The parts of each type of chunk. */
 const partsOfChunk: Readonly<Record<Chunk['type'], Parts>> = {
   'text-delta': isDelta,
   'reasoning-delta': isDelta,
@@ -82,7 +82,7 @@ const partsOfChunk: Readonly<Record<Chunk['type'], Parts>> = {
 };
 const isPiece: Holds = (value) => isFields(value) && isText(value['type']) && Object.hasOwn(partsOfChunk, value['type'] as string) && partsOfChunk[value['type'] as Chunk['type']](value);
 
-/** safety: an answer without its finish is broken, and its provider would be blamed for what a plugin has dropped. */
+/** safety: an answer without its finish is broken, and its provider would be blamed for the chunk that a plugin dropped. */
 const isPieceInPlace: Check = (value, before) => ((before as Chunk).type === 'finish' ? isPiece(value) && (value as Chunk).type === 'finish' : isNullOr(value, isPiece));
 
 const isCheck: Holds = (value) => isFields(value) && typeof value['connected'] === 'boolean' && (value['error'] === undefined || isText(value['error']));
@@ -124,7 +124,7 @@ const typeOfKind = { text: 'string', number: 'number', flag: 'boolean' } as cons
 /** What the fields of plugins on the record hold, by name. */
 export type FieldKinds = ReadonlyMap<string, keyof typeof typeOfKind>;
 
-/** The same, where plugins have declared fields: a value of another kind would be stored, and no filter would find it. */
+/** As `returns`, where plugins have declared fields: a value of another kind would be stored, and no filter would find it. */
 export function returnsWith(kinds: FieldKinds): typeof returns {
   const { settle } = returns as { settle: Returns };
   const oddField = (record: unknown): string | undefined => Object.entries(fieldsOf(fieldsOf(record)['fields'])).find(([name, value]) => kinds.has(name) && typeof value !== typeOfKind[kinds.get(name) ?? 'text'])?.[0];

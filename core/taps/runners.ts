@@ -61,10 +61,10 @@ function decision(value: unknown, tap: GuardedTap, context: unknown): unknown {
   return value;
 }
 
-/** safety: where a request ended while a tap was waited for, the taps after it would take for it what nobody lets go any more. */
+/** safety: if a request ended while a tap was awaited, later taps would reserve things for it that nobody releases. */
 const throwIfOver = (work: unknown): void => (work as { readonly cancellation?: Cancellation } | null | undefined)?.cancellation?.throwIfCancelled();
 
-/** What taps that decide are at work for: the attempt that they open, or else the request. An attempt may be over while its request goes on, or is answered by another one. */
+/** The work of a bail hook: the attempt that its taps open, or otherwise the request. An attempt may be over while its request goes on, or is answered by another attempt. */
 const workOf = (context: unknown): unknown => (context as { readonly attempt?: object | null } | null | undefined)?.attempt ?? context;
 
 async function bailLater(taps: readonly GuardedTap[], begun: Begun, first: unknown): Promise<unknown> {
@@ -105,10 +105,10 @@ export const series = (taps: readonly GuardedTap[]): Run => async (first) => {
   for (const tap of taps) await patiently(awaited(decided(tap, first), tap), tap);
 };
 
-/** How long a plugin may take to start before it is said, and again after each such time. */
+/** How long a plugin may take to start before the log reports it, and before each next report. */
 const slowMs = 10_000;
 
-/** safety: a plugin may open something that takes its time. One that never ends must be known by its name; the timer also keeps the process. */
+/** safety: a plugin may open something that takes time. The log names a plugin that never ends; the timer also keeps the process alive. */
 async function patiently(work: Promise<unknown>, { plugin, hook, logger }: GuardedTap): Promise<void> {
   const startedAt = performance.now();
   const timer = setInterval(() => logger.warn('a plugin has not started yet; the gateway waits for it', { plugin, hook, waitedMs: Math.round(performance.now() - startedAt) }), slowMs);
@@ -119,7 +119,7 @@ async function patiently(work: Promise<unknown>, { plugin, hook, logger }: Guard
   }
 }
 
-/** As `waterfall`, in one go. A chunk that a tap has dropped (null) is shown to no later tap. */
+/** As `waterfall`, without promises. A chunk that a tap has dropped (null) is not shown to later taps. */
 export const waterfallAtOnce = (taps: readonly GuardedTap[]): Run => (first, context) => {
   let value = first;
   for (let at = 0; at < taps.length && value !== null; at++) {
@@ -146,7 +146,7 @@ export const observedWaterfall = (taps: readonly GuardedTap[]): Run => (first, c
   return value;
 };
 
-/** Every tap, whatever the others throw. */
+/** Runs every tap, whatever the other taps throw. */
 export const observers = (taps: readonly GuardedTap[]): Run => (first, context) => {
   for (let at = 0; at < taps.length; at++) observed(taps[at] as GuardedTap, first, context);
 };
@@ -158,7 +158,7 @@ interface Observer {
 
 const observersOf = (taps: readonly GuardedTap[]): readonly Observer[] => taps.map((tap) => ({ tap, wait: new Wait(tap) }));
 
-/** Every tap at the same time, whatever the others throw. Undefined where all of them answered at once. */
+/** Runs all taps at the same time, whatever the other taps throw. Undefined where all of them answered at once. */
 export const parallelObservers = (taps: readonly GuardedTap[]): Run => {
   const all = observersOf(taps);
   return (first) => {
@@ -171,7 +171,7 @@ export const parallelObservers = (taps: readonly GuardedTap[]): Run => {
   };
 };
 
-/** One tap after the other, whatever they throw; each gets what the one before it returned. */
+/** Runs one tap after the other, whatever they throw; each tap gets what the one before it returned. */
 export const seriesOfObservers = (taps: readonly GuardedTap[]): Run => {
   const all = observersOf(taps);
   return async (first, context) => {

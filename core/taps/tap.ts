@@ -1,4 +1,4 @@
-/** One tap of one hook, as it is watched over. */
+/** One tap of one hook, as the guard runs it. */
 import type { Logger } from '../logger.ts';
 import type { Returns } from './returns.ts';
 
@@ -10,9 +10,9 @@ export interface GuardedTap {
   readonly plugin: string;
   readonly run: Run;
   readonly logger: Logger;
-  /** Undefined: the hook takes no value from its taps. */
+  /** Undefined: the taps of the hook return no value. */
   readonly returns: Returns | undefined;
 }
 
-/** What an observer threw goes to the process log: the request does not fail by it. */
+/** Writes what an observer threw to the process log: the request does not fail because of it. */
 export const report = (thrown: unknown, { plugin, hook, logger }: GuardedTap): void => logger.error('an observer failed; the request is untouched', { plugin, hook, error: thrown });

@@ -1,13 +1,13 @@
-/** How long an observer is waited for. */
+/** How long the gateway waits for an observer. */
 import { report } from './tap.ts';
 import type { GuardedTap } from './tap.ts';
 
 /** How long an observer may keep the others waiting, in milliseconds. */
 const patienceOf = (hook: string): number => (hook === 'close' ? 10_000 : 1000);
-/** An observer that was late so often, without a call in time in between, is not waited for any more. */
+/** After this many late answers, without one in time in between, the gateway no longer waits for the observer. */
 const overrunsAtMost = 3;
 
-/** How long one observer is waited for: as long as its hook allows, and not at all once it has been late too often. A call in time makes it waited for again. */
+/** How long the gateway waits for one observer: as long as its hook allows, and not at all once the observer has been late too often. After an answer in time, the gateway waits for it again. */
 export class Wait {
   readonly #tapped: GuardedTap;
   readonly #ms: number;

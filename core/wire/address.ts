@@ -17,13 +17,13 @@ export function addressOf({ baseUrl, settings }: Pick<Provider, 'baseUrl' | 'set
   return typeof address === 'function' ? address(settings) : (address?.replaceAll(/\{(\w+)(?::-([^}]*))?\}/g, fill) ?? null);
 }
 
-/** Whether only this machine is meant by a host name or address. */
+/** Whether a host name or address is one of this machine only. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
   return bare === 'localhost' || bare.endsWith('.localhost') || bare === '::1' || /^(?:::ffff:)?127(\.\d{1,3}){3}$/.test(bare);
 }
 
-/** The name of a `Host` header, without its port and in small letters. */
+/** The host name in a `Host` header, without its port and in small letters. */
 export const hostName = (header: string): string => header.replace(/:\d*$/, '').toLowerCase();
 
 /** Whether this is an IP address, or a block of them such as `10.0.0.0/8`. */
@@ -33,7 +33,7 @@ export function isAddressBlock(text: string): boolean {
   return family !== 0 && !address.includes('%') && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
 }
 
-/** An IPv4 address that a socket of IPv6 shows as `::ffff:10.0.0.1`, in its own form; every other address as it is. */
+/** The plain form of an IPv4 address that an IPv6 socket shows as `::ffff:10.0.0.1`; every other address unchanged. */
 export const plainAddress = (address: string): string => (address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address);
 
 /** The address without the part that names a machine: the last of the four numbers of IPv4, all but the first 48 bits of IPv6. */

@@ -22,7 +22,7 @@ export class Adjustments {
 
   /**
    * Notes that a field of `ChatRequest.rest` was dropped, because the wire has no place for it. A null value asks for nothing and is
-   * not noted. The gateway has read effort and budget out of `reasoning` before, so each field that is left in it is noted by itself.
+   * not noted. The gateway has taken effort and budget out of `reasoning` before, so each field that is left in it is noted by its own name.
    */
   dropField(field: string, value: unknown): void {
     if (value === null) return;
@@ -37,7 +37,7 @@ export class Adjustments {
   }
 }
 
-/** What a caller wants of a stream beside the counts: the gateway makes the events itself, and providers are not asked for it. */
+/** Names the stream options that are not sent: the gateway makes the events itself, and asks providers only for the counts. */
 export function unknownOptions(options: Fields | null): readonly Adjustment[] {
   const left = new Adjustments();
   for (const [name, value] of Object.entries(options ?? {})) if (name !== 'include_usage' && value !== null && value !== false) left.add(`stream_options.${name}`, 'dropped');

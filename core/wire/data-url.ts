@@ -26,7 +26,7 @@ function typeOf(mediaType: string): string {
   return type === 'image/jpg' ? 'image/jpeg' : type;
 }
 
-// base64 in a URL may be percent-encoded too: its `+`, `/` and `=` mean something in other URLs
+// base64 in a URL may be percent-encoded, because `+`, `/` and `=` have another meaning in URLs
 const base64Of = (payload: string): string => (payload.includes('%') ? unescaped(payload).toString('latin1') : payload).replaceAll(/\s/g, '');
 
 /** The bytes of a text in UTF-8, in which `%E9` stands for one byte. */

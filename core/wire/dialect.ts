@@ -10,9 +10,9 @@ import type { GatewayError } from '../errors.ts';
 export interface Target {
   readonly provider: Provider;
   readonly model: Model;
-  /** The entry under the model's `providers` that names this provider: its name for the model, and what it can do there. */
+  /** The entry under the model's `providers` that names this provider: its name for the model, and what the model can do there. */
   readonly mapping: Mapping;
-  /** The request's own reasoning, or the effort that auto-routing chose for this candidate. Dialects read this one. */
+  /** The request's own reasoning, or the effort that auto-routing chose for this candidate. Dialects read this field. */
   readonly reasoning: Reasoning;
   /** The caller's wire format (`ChatRequest.form`): a decoder gives `native` chunks where it is the dialect's own too. */
   readonly form?: string | undefined;
@@ -42,7 +42,7 @@ export interface Decoder {
   push(event: WireEvent): readonly Chunk[];
   /** Called once when the body has ended. Returns the chunks that the decoder held back. */
   end(): readonly Chunk[];
-  /** True when the wire's own end mark has come. Nothing after it counts, and the answer is complete even if the body goes on. */
+  /** True when the stream's own end mark has come. Nothing after it counts, and the answer is complete even if the body goes on. */
   readonly done?: boolean;
   /** The error with which the answer has ended; null before. Only its token counts may still come, and `end` throws it. */
   readonly fault?: GatewayError | null;
@@ -101,7 +101,7 @@ export interface Credentials {
   readonly expiresAt: number | null;
 }
 
-/** A model, for the question whether the dialect has a field for its thinking budget. */
+/** A model, for `takesBudget`. */
 interface BudgetModel {
   /** Its id in the catalogue. */
   readonly id: string;

@@ -1,4 +1,4 @@
-/** Estimates of token counts from text, for when no provider has counted yet, or none will. */
+/** Estimates token counts from text, before a provider has counted, or where none will count. */
 import { estimateTokenCount } from 'tokenx';
 import type { ChatRequest, ContentPart, Message } from '../chat.ts';
 import { partsOf } from './turns.ts';
@@ -29,7 +29,7 @@ function estimateOf(request: ChatRequest): number | null {
 const tokensOf = ({ messages, tools }: ChatRequest, texts: readonly (string | null)[]): number =>
   tokensIn([...texts, ...messages.flatMap(callsOf), ...(tools ?? []).map((tool) => JSON.stringify(tool))]) + tokensPerMessage * messages.length;
 
-/** The tokens of a prompt without its images, sounds and files: it has these and more. */
+/** The tokens of a prompt without its images, sounds and files: the real count is this or more. */
 export const textEstimate = (request: ChatRequest): number => promptEstimate(request) ?? tokensOf(request, request.messages.flatMap(partsOf).map(textOf));
 
 /** The text of a part; null where the part is not a text. */

@@ -1,4 +1,4 @@
-/** Readers for JSON that a provider or a caller sent. Each says what it gives for a value of another kind, so none of them throws. */
+/** Readers for JSON that a provider or a caller sent. Each reader returns a default for a value of another kind, so no reader throws. */
 
 /** A JSON object whose values may be of any kind. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -17,7 +17,7 @@ export const bare = <Value>(fields: Readonly<Record<string, Value>>): Record<str
 /** True if the value is an object: not null, and not a list. */
 export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What a value is, for a message about one that is not what it should be. */
+/** The kind of a value, for an error message about a value of the wrong kind. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
@@ -39,5 +39,5 @@ export const wordsOf = (value: unknown): string | null => (typeof value === 'str
 /** The number of tokens or of other things; null for a number below 0, for one that is not finite, and for a value of another kind. */
 export const countOf = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null);
 
-/** A part of a count, cut to its whole: some providers report more thinking than answer. What is null limits nothing. */
+/** A part of a count, limited to the whole count: some providers report more thinking than answer. A part or a whole that is null limits nothing. */
 export const atMost = (part: number | null, whole: number | null): number | null => (part === null || whole === null ? part : Math.min(part, whole));

@@ -37,7 +37,7 @@ const byteOrderMark = Buffer.from('\uFEFF');
 // safety: a key may be as long as a body, and an error message must not be
 const longestPath = 256;
 
-/** The path of the first number that JSON.parse reads as infinite, such as `.messages[0].size`; undefined if there is none. JSON.stringify would write it as null. */
+/** The path of the first number that JSON.parse reads as infinite, such as `.messages[0].size`; undefined if there is none. JSON.stringify would write such a number as null. */
 function infiniteIn(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : '';
   if (typeof value !== 'object' || value === null) return undefined;
@@ -96,10 +96,10 @@ const withLongIntegers = (key: string, value: unknown, context?: Context): unkno
 
 const isLong = (value: unknown, context?: Context): boolean => typeof value === 'number' && /^-?\d{16,}$/.test(context?.source ?? '');
 
-/** Whole numbers of a request that lose digits, by the object or the list that holds them. Whoever checks a parameter gets a number all the same. */
+/** Whole numbers of a request that lose digits, by the object or the list that holds them. Code that checks a parameter still gets a number. */
 const longIntegers = new WeakMap<object, Map<string, string>>();
 
-/** cost: in a process that never got such a number, nobody looks for one in what is sent. */
+/** cost: as long as the process has seen no such number, nothing searches the requests for one. */
 let isNoted = false;
 
 function noteLongIntegers(this: object, ...[key, value, context]: [key: string, value: unknown, context?: Context]): unknown {
@@ -122,7 +122,7 @@ export function asGiven(value: object): string {
 
 const longNumber = /[:,[]-?\d(?:\d{15}|[\d.]*e\+)/;
 
-/** An object of a request for who copies its parts: JSON.stringify writes the whole numbers of the result, and of its copies, with all their digits. Mostly the same object. */
+/** An object of a request, for code that copies its parts: JSON.stringify writes the whole numbers of the result, and of its copies, with all their digits. Mostly it is the same object. */
 export function withGivenNumbers(value: object): object {
   const text = isNoted ? asGiven(value) : '';
   return longNumber.test(text) ? (objectIn(text) ?? value) : value;
@@ -139,7 +139,7 @@ const COLON = 0x3a;
 const OPEN = [0x5b, 0x7b];
 const CLOSE = [0x5d, 0x7d];
 const [ZERO, NINE] = [0x30, 0x39];
-/** Fewer digits are always exact in a double. */
+/** A number with fewer digits is always exact in a double. */
 const manyDigits = 16;
 
 /** True if the brackets outside strings are nested deeper than `limit` levels. */

@@ -19,7 +19,7 @@ export function encodeBy(dialect: Dialect, request: ChatRequest, target: Target)
   return left.length === 0 ? wire : { ...wire, adjustments: [...left, ...wire.adjustments] };
 }
 
-/** Encodes a request. An effort that the gateway chose is left out where the dialect refuses it, or changes a parameter for its sake that it would send as it is without. */
+/** Encodes a request. An effort that the gateway chose is left out where the dialect refuses it, or where the dialect changes another parameter only because of the effort. */
 function encodeUnharmed(dialect: Dialect, request: ChatRequest, target: Target): WireRequest {
   const { isAutomatic, effort } = target.reasoning;
   if (isAutomatic !== true || effort === null) return dialect.encode(request, target);
@@ -33,7 +33,7 @@ function encodeUnharmed(dialect: Dialect, request: ChatRequest, target: Target):
   return changes.every((change) => anyhow.has(change)) ? wire : plain;
 }
 
-/** The request without a word on the effort, where the caller said nothing of reasoning: nothing of the caller's is changed. */
+/** The wire request without a note about the effort, where the caller did not ask for reasoning: the caller's request is not changed then. */
 function untold(wire: WireRequest, { reasoning: { field } }: Target): WireRequest {
   if (field !== undefined) return wire;
   return { ...wire, adjustments: wire.adjustments.filter(({ parameter }) => parameter !== 'reasoning_effort') };
@@ -45,13 +45,13 @@ function unlessRefused(encode: () => WireRequest): WireRequest | null {
   try {
     return encode();
   } catch (thrown) {
-    // what is refused for another reason is refused again without the effort
+    // a request that is refused for another reason is refused again without the effort
     if (GatewayError.is(thrown)) return null;
     throw thrown;
   }
 }
 
-/** The request as a provider of this form may see it. Throws `unsupported_value` for what it cannot be answered without. @param form of the provider */
+/** The request as a provider of this format may see it. Throws `unsupported_value` for fields without which it cannot be answered. @param form of the provider */
 function withoutNative(request: ChatRequest, form: string | undefined): { readonly request: ChatRequest; readonly adjustments: readonly Adjustment[] } {
   if (request.form === undefined || request.form === form) return { request, adjustments: [] };
   const left = new Adjustments();
@@ -87,7 +87,7 @@ function messageOf(message: Message, left: Adjustments): readonly Message[] {
 
 const hasNative = ({ native }: { readonly native?: Native }): boolean => native !== undefined;
 
-/** A part or a tool without what only the caller's form has; nothing where there is nothing else. */
+/** A part or a tool without the fields that only the caller's format has; an empty list where nothing else is left. */
 function itemOf<Item extends ContentPart | Tool>(item: Item, left: Adjustments): readonly Item[] {
   const { native, ...bare } = item;
   if (native === undefined) return [item];
@@ -111,7 +111,7 @@ function callOf(call: ToolCall, left: Adjustments): ToolCall {
 /** Reasoning state goes back only to the account and the model that issued it: others cannot read it, and some refuse the whole request. */
 const leftOut: readonly Adjustment[] = [{ parameter: 'messages.reasoning', change: 'left out: issued by another provider or model' }];
 
-/** The request with no other reasoning state than the target's own. A detail that names no model is the account's. The text of the reasoning stays, which is no state. */
+/** The request with no reasoning state but the target's own. A detail that names no model belongs to the account. The text of the reasoning is not state, so it stays. */
 export function withOwnReasoning(request: ChatRequest, target: Target): { readonly request: ChatRequest; readonly adjustments: readonly Adjustment[] } {
   if (!request.messages.some((message) => hasForeign(message, target))) return { request, adjustments: [] };
   return { request: { ...request, messages: request.messages.map((message) => (hasForeign(message, target) ? withOwn(message, target) : message)) }, adjustments: leftOut };

@@ -5,7 +5,7 @@
 import type { ReasoningDetail } from '../chat.ts';
 import { isFields } from './fields.ts';
 
-/** Marks our strings. All characters of a string are those of base64url, which clients take wherever they take a signature. */
+/** Marks the strings of the gateway. All characters of a string are those of base64url, which clients accept wherever they accept a signature. */
 const prefix = 'gw1_';
 
 /** The string for a detail. @param beside the text that the wire format shows beside the string; a detail with the same text is written without it */
@@ -37,12 +37,12 @@ export function fromOpaque(opaque: string, beside = ''): ReasoningDetail | null 
   return detail.type === 'reasoning.text' && detail.text === undefined ? { ...detail, text: beside } : detail;
 }
 
-/** The details of one thought in one. wire: some providers send a detail for each piece of the text, and the state with the last one (OpenRouter: Reasoning tokens) */
+/** Joins the details of one thought. wire: some providers send a detail for each piece of the text, and the state with the last one (OpenRouter: Reasoning tokens) */
 export class JoinedDetail {
-  /** The details so far in one; null: no detail has come. */
+  /** The details so far, joined; null: no detail has come. */
   whole: ReasoningDetail | null = null;
 
-  /** Whether a detail can be joined to what came before: two of different types are two. */
+  /** Whether a detail can be joined to the earlier ones: details of different types stay separate. */
   takes({ type }: ReasoningDetail): boolean {
     return this.whole === null || this.whole.type === type;
   }
@@ -55,7 +55,7 @@ export class JoinedDetail {
   }
 }
 
-/** A field that is null in a piece says nothing new. */
+/** The fields of a piece that are not null: null says nothing new. */
 const said = (piece: ReasoningDetail): Partial<ReasoningDetail> => Object.fromEntries(Object.entries(piece).filter(([, value]) => value !== null));
 
 const hasState = ({ signature, data }: ReasoningDetail): boolean => (typeof signature === 'string' && signature !== '') || (typeof data === 'string' && data !== '');

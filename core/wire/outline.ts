@@ -1,9 +1,9 @@
-/** The order of the pieces of an answer, without their texts: what the log keeps beside the texts, so that an answer can be written again as it was. */
+/** The order of the pieces of an answer, without their texts. The log keeps it beside the texts, so that the answer can be written again as it was. */
 import type { Chunk, ReasoningDetail } from '../chat.ts';
 import { textKinds } from '../chat.ts';
 import { fieldsOf, listOf } from './fields.ts';
 
-/** A piece: a text by its length, a call or a detail by its place, all else as it is. */
+/** A piece: a text by its length, a call or a detail by its index, everything else unchanged. */
 export type OutlineEntry =
   | readonly [kind: 'text' | 'reasoning' | 'refusal', length: number]
   | readonly [kind: 'call' | 'detail', at: number]
@@ -41,7 +41,7 @@ interface KeptAnswer {
   readonly details: readonly ReasoningDetail[];
 }
 
-/** The pieces again. */
+/** The pieces of the answer, made from the outline. */
 export function piecesFrom(outline: readonly unknown[], { text, reasoning, refusal, toolCalls, details }: KeptAnswer): readonly Chunk[] {
   const taken = { text: 0, reasoning: 0, refusal: 0 };
   const given = toolCalls.map(() => 0);
@@ -64,7 +64,7 @@ export function piecesFrom(outline: readonly unknown[], { text, reasoning, refus
   });
 }
 
-/** The first answer in a body of the log; null where it holds none. */
+/** The first answer in a body of the log; null where the body holds none. */
 export function keptAnswer(response: unknown): (KeptAnswer & { readonly outline: readonly unknown[]; readonly extras: readonly unknown[]; readonly finishReason: unknown }) | null {
   const [choice] = listOf(fieldsOf(response)['choices']);
   if (choice === undefined) return null;

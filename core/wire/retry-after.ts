@@ -8,7 +8,7 @@ import { fieldsOf, listOf } from './fields.ts';
 export type UpstreamHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const longestMs = 3_600_000;
-/** A limit of a month is renewed within it. What is more is no time to wait, but a date in another form. */
+/** A monthly limit is renewed within a month. A longer time is not a delay, but a date in another form. */
 const absurdMs = 31 * 24 * 3_600_000;
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
@@ -77,7 +77,7 @@ function fromWords(body: unknown): number | null {
 /** Names such as `x-ratelimit-reset-tokens` and `anthropic-ratelimit-requests-reset`. */
 const limitReset = /^[a-z]+-ratelimit-(?:.*-)?reset(?:-|$)/;
 
-/** The headers without the times at which limits are renewed. */
+/** The headers without those that say when limits are renewed. */
 export const withoutLimits = (headers: UpstreamHeaders): UpstreamHeaders => Object.fromEntries(Object.entries(headers).filter(([name]) => !limitReset.test(name)));
 
 /** The time until the last of the used-up limits is renewed. If no limit says that it is used up, the time until the first renewal, which is the earliest that can help. */

@@ -1,6 +1,6 @@
 /**
  * Reads server-sent events. `stream/upstream` makes one reader for each attempt and gives the events to a decoder. Comments give no
- * event, and neither does `data: null`; whoever reads the bytes sees that the provider is alive.
+ * event, and neither does `data: null`; the code that reads the bytes still sees that the provider is alive.
  */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { Framer, WireEvent } from './dialect.ts';

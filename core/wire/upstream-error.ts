@@ -45,7 +45,7 @@ const statusWords: readonly (readonly [RegExp, number])[] = [
   [/invalid.?(?:request|argument)|validation|unsupported|context.?length|content.?filter|tool.?use.?failed/i, 400],
 ];
 
-/** The HTTP status that an error's type or code stands for, such as 429 for `rate_limit_error`; 500 if no pattern matches. */
+/** The HTTP status for the type or code of an error, such as 429 for `rate_limit_error`; 500 if no pattern matches. */
 export const statusOfWords = (words: string): number => statusWords.find(([pattern]) => pattern.test(words))?.[1] ?? 500;
 
 /** The error for the caller. It carries the provider's status and the delay before another try, and no credential. */
@@ -53,7 +53,7 @@ export function upstreamError(refusal: Refusal, target: Target): GatewayError {
   const { status, complaint } = refusal;
   const code = codeOf(refusal);
   if (code === null) return passedThrough(refusal, target);
-  // wire: OpenAI, Groq and Anthropic say with every answer when limits are renewed (Rate limits, in the documentation of each). Of any failure but a 429 that is no time to wait
+  // wire: OpenAI, Groq and Anthropic say with every answer when limits are renewed (Rate limits, in the documentation of each). For any failure but a 429, that is not a time to wait
   const headers = status === 429 ? refusal.headers : withoutLimits(refusal.headers);
   const facts = { upstreamStatus: status, retryAfterMs: retryAfterMs(headers, refusal.body) };
   // safety: a provider's message about a wrong key quotes that key, so the caller does not get the message
@@ -66,7 +66,7 @@ const mannerOf = ({ status, isInAnswer }: Refusal): string => (isInAnswer === tr
 
 const callersFault = new Set([400, 413, 422]);
 
-/** Words for a fault of the operator: in the type and the code of an error, which are the provider's own, and in its message. */
+/** Words that show a fault of the operator: in the type and the code of an error, which are the provider's own, and in its message. */
 interface FaultWords {
   readonly code: RegExp;
   /** safety: a message may name a tool or a value of the caller, such as `get_billing_info`, so a single word is no proof. These are sentences. */
@@ -77,7 +77,7 @@ const quotaWords: FaultWords = {
   code: /insufficient.?(?:quota|balance|credit|fund)|exceeded.current.quota|billing|credit balance|\barrearage\b|free.?tier.?only|bill.?overdue|commodity.?not.?purchased/i,
   message: /insufficient (?:account )?quota\b|exceeded your current quota|billing hard limit|enable billing/i,
 };
-/** Sentences that say it under every status. Those of `quotaWords` may mean a limit of requests under 429. */
+/** Sentences that show an empty account under every status. Those of `quotaWords` may mean a limit of requests under 429. */
 const emptyAccount = /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds?)\b|used all available credits|monthly spending limit|\bkey limit exceeded\b|specified (?:\w+ )?api usage limits/i;
 const keyWords: FaultWords = {
   code: /(?:incorrect|invalid|not valid).{0,10}api.?key|api.?key.{0,10}(?:incorrect|invalid|not valid)/i,
@@ -98,7 +98,7 @@ const unserved = /user location is not supported|not allowed from unsupported co
 /** safety: a page may repeat the request. A message of the provider says what is wrong in its first words. */
 const searchedCharacters = 2048;
 
-/** The message of a complaint without all that is in quotes: what a provider quotes is the caller's. */
+/** The message of a complaint without what is in quotes, because a provider quotes the caller's text. */
 const unquoted = ({ message }: Complaint): string => (message ?? '').slice(0, searchedCharacters).replaceAll(/(?<!\w)(?:'[^']*'|"[^"]*"|`[^`]*`)/g, '');
 
 const hasCode = ({ type, code }: Complaint, words: FaultWords): boolean => words.code.test(`${type ?? ''} ${code ?? ''}`);
@@ -117,7 +117,7 @@ export const statusCodes: Readonly<Record<number, ErrorCode>> = {
   529: 'upstream_overloaded',
 };
 
-/** The error for an answer that is not of the wire format. @param what the provider sent in its place */
+/** The error for an answer that is not in the wire format. @param what the provider sent instead */
 export const invalidAnswer = (what: string, cause?: unknown): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`, { cause });
 
 /**
@@ -191,7 +191,7 @@ const budgetWords = /thinking[_ .]?budget|budget_tokens|thinking\.enabled/i;
 
 const wordsIn = ({ message, param }: Complaint): string => `${param ?? ''} ${message ?? ''}`;
 
-/** Whether a provider's complaint is about the effort or the budget that it was sent. The caller then reads the name of the field that the caller sent. */
+/** Whether a provider's complaint is about the effort or the budget that it was sent. The error then names the field that the caller sent. */
 function isOfReasoning(complaint: Complaint, { reasoning }: Target): boolean {
   if (reasoning.effort === null && reasoning.maxTokens === null) return false;
   const { param } = complaint;
@@ -239,7 +239,7 @@ function secretsOf({ apiKey, settings, headers }: Provider): string[] {
   return [...wrapped, ...sent];
 }
 
-/** The fault in which an answer ends, with what its provider counted for it. These chunks are passed on to nobody. */
+/** The error that ends an answer, with what the provider counted for the answer. These chunks are not passed on. */
 export function billed(fault: GatewayError, chunks: readonly Chunk[]): GatewayError {
   for (const chunk of chunks) if (chunk.type === 'usage') fault.usage = chunk.usage;
   return fault;

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { timeLimit } from '../cancellation.ts';
 import { messageOf } from '../exit.ts';
 
-/** Handles a message; what it returns or resolves to is the answer, where the other side waits for one. */
+/** Handles a message. What it returns or resolves to is sent back as the answer, where the other side waits for one. */
 type Handler = (value: unknown, socket: Socket | undefined) => unknown;
 
 /** `c`: the number of a call, whose answer comes back as `r` with a value or an error. */
@@ -30,10 +30,10 @@ interface End {
   once(event: 'disconnect', heard: () => void): unknown;
 }
 
-/** safety: the limit of messages that wait for a process that reads none. Messages beyond it are dropped; a call beyond it fails. */
+/** safety: the limit of messages that wait for a process that does not read. More messages are dropped; a call beyond it fails. */
 const mostWaiting = 1000;
 
-/** How long a call waits for its answer where nobody says. */
+/** How long a call waits for its answer where the caller sets no time. */
 export const patienceMs = 1000;
 
 export class Channel {
@@ -42,7 +42,7 @@ export class Channel {
   readonly #calls = new Map<number, Waiting>();
   #lastCall = 0;
   #unsent = 0;
-  /** Resolves when the other side has ended, and all that it said has been heard. */
+  /** Resolves when the other side has ended, and all of its messages have been handled. */
   readonly whenClosed: Promise<void>;
 
   /** @param end the child process (a `ChildProcess`); in a worker, its own `process` */
@@ -61,12 +61,12 @@ export class Channel {
     return this.#end.connected;
   }
 
-  /** What to do with messages and calls of this topic. A later handler takes the place of the one before. */
+  /** Sets the handler for messages and calls of this topic. It replaces an earlier handler. */
   on(topic: string, handler: Handler): void {
     this.#handlers.set(topic, handler);
   }
 
-  /** Sends a message. It is lost where the other side has ended, or does not read. */
+  /** Sends a message. The message is lost where the other side has ended, or does not read. */
   tell(topic: string, value?: unknown): void {
     this.#send({ t: topic, v: value });
   }

@@ -7,7 +7,7 @@ import { patienceMs } from './channel.ts';
 
 /** The other processes that serve the same port, as one plugin sees them. Topics are the plugin's own. Messages are JSON. */
 export interface Peers {
-  /** The number of this worker, from 1 on. A worker that replaces one that died gets its number. */
+  /** The number of this worker, from 1 on. A worker that replaces a dead one gets its number. */
   readonly number: number;
   /** Sends a message to every other worker. A worker that does not keep up may miss it. */
   broadcast(topic: string, message: unknown): void;
@@ -23,11 +23,11 @@ export interface Peers {
   atParent(message: unknown, withinMs?: number): Promise<unknown>;
 }
 
-/** What goes through the parent. `plugin topic` is the address. */
+/** A message that goes through the parent. `plugin topic` is the address. */
 export interface Passed {
   readonly address: string;
   readonly message: unknown;
-  /** The worker that sent it. */
+  /** The worker that sent the message. */
   readonly from: number;
 }
 
@@ -50,12 +50,12 @@ interface GatewayPeers {
   release(): void;
 }
 
-/** One for each worker process. */
+/** One object for each worker process. */
 export class WorkerPeers {
   readonly #channel: Channel;
   readonly #number: number;
   readonly #listeners = new Map<string, Set<Listener>>();
-  /** The newest last. */
+  /** The newest gateway last. */
   readonly #answerers = new Map<string, Answerer[]>();
 
   constructor(channel: Channel, number: number) {
@@ -73,7 +73,7 @@ export class WorkerPeers {
     });
   }
 
-  /** The peers of one gateway: `release` when it closes. */
+  /** The peers of one gateway: call `release` when the gateway closes. */
   forGateway(): GatewayPeers {
     const ends: (() => void)[] = [];
     return {
@@ -96,7 +96,7 @@ export class WorkerPeers {
         ends.push(end);
         return end;
       },
-      // the parent's own limit is the shorter one, so that one worker that is late costs none of the other answers
+      // the parent's own limit is shorter, so that one late worker does not cost the answers of the others
       ask: async (topic, message, withinMs = patienceMs) => (await channel.call('ask', { address: addressOf(topic), message, withinMs } satisfies AskedAll, withinMs + 500).catch(() => [])) as readonly unknown[],
       answer: (topic, answer) => void ends.push(this.#answer(addressOf(topic), answer)),
       atParent: (message, withinMs) => channel.call('at parent', { address: plugin, message } satisfies Sent, withinMs),

@@ -5,9 +5,9 @@ import type { AskedAll, Passed, Sent } from './peers.ts';
 
 /** What a plugin runs in the parent. */
 export interface ParentSide {
-  /** Answers `peers.atParent` of a worker. What it throws or rejects with, the worker gets. */
+  /** Answers `peers.atParent` of a worker. The worker gets the error that it throws or rejects with. */
   answer(message: unknown, worker: number): unknown;
-  /** A worker has ended, however it did: what it held is let go. */
+  /** Called when a worker has ended, for any reason: releases what the worker held. */
   gone?(worker: number): void;
 }
 
@@ -32,7 +32,7 @@ export class Relay {
     this.#peers = peers;
   }
 
-  /** What plugins run in the parent, by their names. It takes the place of what ran before. */
+  /** Sets the parts of plugins that run in the parent, by the plugins' names. They replace the earlier ones. */
   adopt(sides: ReadonlyMap<string, ParentSide>): void {
     this.#sides = sides;
   }
@@ -61,7 +61,7 @@ export class Relay {
     for (const side of this.#sides.values()) side.gone?.(worker);
   }
 
-  /** Asks the workers, for what a plugin runs in the parent. */
+  /** Asks the workers, for the part of a plugin that runs in the parent. */
   ask(plugin: string): (topic: string, message: unknown, options?: { readonly withinMs?: number; readonly except?: number }) => Promise<readonly Answered[]> {
     return (topic, message, { withinMs = patienceMs, except = 0 } = {}) => askAll(this.#others(except), { address: `${plugin} ${topic}`, message, from: 0 }, withinMs);
   }
@@ -71,7 +71,7 @@ export class Relay {
   }
 }
 
-/** The answers that come in time. */
+/** Resolves with the answers that come in time. */
 async function askAll(peers: readonly Peer[], passed: Passed, withinMs: number): Promise<readonly Answered[]> {
   const answers = await Promise.all(peers.map(({ number, channel }) => channel.call('asked', passed, withinMs).then((answer): Answered | null => ({ worker: number, answer }), () => null)));
   return answers.filter((one) => one !== null);

@@ -1,4 +1,4 @@
-/** What a process does about errors that nobody catches, and about readers of its output that have left. */
+/** Handles errors that nobody catches, and output whose reader has gone. */
 import type { Places } from '../../host/places.ts';
 import type { Logger } from '../../logger.ts';
 
@@ -10,15 +10,15 @@ interface MishapParts {
 }
 
 export function outlive({ logger, places, isServing }: MishapParts): void {
-  // the reader of a pipe may stop reading: gateway logs | head. A gateway that serves goes on without its reader, as without its terminal
+  // the reader of a pipe may stop reading: gateway logs | head. A gateway that serves goes on without a reader
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (!isServing()) process.exit(error.code === 'EPIPE' ? 0 : 70);
   });
   process.stderr.on('error', () => {
-    // nobody is left to whom this could be said
+    // stderr is closed, so nobody can be told
   });
   process.on('uncaughtException', (error) => {
-    // listhen binds without waiting for a refusal that comes after its own look at the port
+    // listhen checks the port, binds it, and does not wait for the error of the bind
     if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
       process.stderr.write(`${error.message}. Choose another port: --port N\n`);
       process.exit(3);
@@ -30,7 +30,7 @@ export function outlive({ logger, places, isServing }: MishapParts): void {
     }
     logger.error('a plugin threw an error that nobody catches; the gateway goes on', { plugin, error, stack: error.stack });
   });
-  // a request whose promise was rejected has its own error; what is left here is work that nobody waits for
+  // the error of a request is handled with the request; a rejection that arrives here belongs to work that nobody waits for
   process.on('unhandledRejection', (error) => {
     logger.error('a promise was rejected that nobody waits for; the gateway goes on', { plugin: places.pluginIn(error), error, ...(error instanceof Error && { stack: error.stack }) });
   });

@@ -47,7 +47,7 @@ async function ofConfig(file: string, { config, plugins, warnings }: Exclude<Doc
 const states: ReadonlySet<unknown> = new Set(['good', 'note', 'warning', 'fault']);
 const isFinding = (value: unknown): boolean => isFields(value) && typeof value['part'] === 'string' && typeof value['text'] === 'string' && states.has(value['state']);
 
-/** What a plugin finds. It may be JavaScript, whose types promise nothing. */
+/** The findings of a plugin. They are checked, because a plugin may be JavaScript without types. */
 async function checkup(part: string, look: () => ReturnType<NonNullable<AnyPlugin['checkup']>> | undefined): Promise<readonly Finding[]> {
   try {
     const findings: unknown = (await look()) ?? [];
@@ -88,11 +88,11 @@ function ofDisk({ server: { dataDir } }: Config): Finding {
   return roomText(dataDir, bavail * bsize);
 }
 
-/** What the free bytes of a data directory mean. */
+/** The finding about the free bytes of a data directory. */
 export function roomText(dataDir: string, free: number): Finding {
   const part = 'disk';
   const text = `${dataDir}: ${free < gigabyte ? `${Math.floor(free / megabyte)} MiB` : `${(free / gigabyte).toFixed(1)} GiB`} free`;
-  // deleting writes to the file of SQLite first
+  // SQLite writes to its file before it can delete
   if (free < roomToDelete) return { part, state: 'fault', text, fix: 'make room by other means; gateway logs prune and a lower retention_days need some themselves' };
   return free < gigabyte ? { part, state: 'warning', text, fix: 'make room, lower retention_days, or run gateway logs prune' } : { part, state: 'good', text };
 }
@@ -108,7 +108,7 @@ async function ofRedis({ redis }: Config, logger: Logger): Promise<Finding> {
   return { part: 'redis', state: 'fault', text: `${fix === undefined ? 'does not answer' : 'cannot be used'}: ${error ?? 'it did not say why'}`, fix: fix ?? 'start it, or mend redis.url' };
 }
 
-/** What helps a Redis that answers and cannot be used. */
+/** The fix for a Redis that answers and cannot be used. */
 const redisFixes: Readonly<Partial<Record<string, string>>> = {
   auth_failed: 'set the right user and password in redis.url',
   certificate: 'name the file with the certificate of its authority in NODE_EXTRA_CA_CERTS, and in redis.url the host that its own certificate is for',

@@ -20,7 +20,7 @@ export interface Changes {
 const mostShown = 40;
 const longest = 160;
 
-/** What is not there; a config may hold null. */
+/** Marks a value that is absent, because a config may hold null. */
 const absent = Symbol('absent');
 
 export function changesOf(before: Config, after: Config): Changes {
@@ -28,7 +28,7 @@ export function changesOf(before: Config, after: Config): Changes {
   return { shown: found.slice(0, mostShown), more: Math.max(0, found.length - mostShown) };
 }
 
-/** Without what follows from the rest, and where a key is written. safety: the hash of a key is a secret here, as it is on the page Keys. */
+/** The config without derived values, and without the lines of the keys. safety: the hash of a key is a secret here, as it is on the page Keys. */
 const contentOf = ({ hash: _hash, keys, ...config }: Config): object => ({ ...config, keys: keys.map(({ writtenAt: _place, hashes, ...key }) => ({ ...key, key: hashes.map(({ hash }) => new Secret(hash)) })) });
 
 type Pair = readonly [before: unknown, after: unknown];
@@ -42,7 +42,7 @@ function* differences(path: readonly string[], [before, after]: Pair, isSecret: 
   if (exact(before) !== exact(after)) yield { path: path.join('.'), before: shown(before, isSecret), after: shown(after, isSecret) };
 }
 
-/** The parts of a value by name: those of a list too, if each of them has a name. Null: it has none. */
+/** The parts of a value by name; also those of a list in which each part has a name. Null: the value has no named parts. */
 function partsOf(value: unknown): ReadonlyMap<string, unknown> | null {
   if (value instanceof Map) return value as Map<string, unknown>;
   if (Array.isArray(value)) return namedParts(value);
@@ -68,7 +68,7 @@ function nameOf(item: unknown): string | null {
   return typeof found === 'string' ? found : null;
 }
 
-/** Tells any two values apart, secrets too: it must stay in this file. */
+/** A text that differs for any two values, secrets included: it must not leave this file. */
 const exact = (value: unknown): string => (value === absent ? '' : `=${JSON.stringify(revealed(value))}`);
 
 function revealed(value: unknown): unknown {

@@ -23,7 +23,7 @@ const mostKept = 50;
 
 let history: readonly Reload[] = [];
 
-/** Null where the config has not changed since the start of the process. */
+/** Null where the config has not been reloaded since the start of the process. */
 export const lastReload = (): LastReload | null => history[0] ?? null;
 
 /** The newest first. */

@@ -1,11 +1,11 @@
-/** What the operator wrote, and what `gateway check` finds in it: of the config that was read last, whether it is used or not. */
+/** What the operator wrote, and what `gateway check` finds in it. It is about the config that was read last, whether that config is used or not. */
 
 /** One fault or warning. */
 export interface ConfigFinding {
   readonly file: string;
   /** From 1. */
   readonly line: number;
-  /** Empty where the whole file is meant. */
+  /** Empty where the finding is about the whole file. */
   readonly path: string;
   readonly message: string;
   /** What to write instead; null where nothing can be proposed. */
@@ -21,13 +21,13 @@ export interface Written {
   readonly findings: readonly ConfigFinding[];
   /** The files that the config is made of, the first one first, under the names that findings have. */
   readonly files: readonly string[];
-  /** One of these files as it is now. @param secrets texts that are nowhere shown, whatever the names beside them say */
+  /** The current text of one of these files. @param secrets texts that must not be shown, whatever the names beside them say */
   text(this: void, file: string, secrets: readonly string[]): Promise<WrittenText>;
 }
 
 let last: Written | null = null;
 
-/** Null where nobody said what the config was read from: it is none of files. */
+/** Null where the config was not read from files. */
 export const writtenConfig = (): Written | null => last;
 
 export function tellWritten(written: Written | null): void {

@@ -3,12 +3,12 @@ import { runInNewContext } from 'node:vm';
 
 const startedMs = 1000;
 const lookMs = 1000;
-/** A thread that was busy for less than this share of the time serves nobody whom a pause would hold up. */
+/** A thread that is busy for less than this share of the time has no requests that a pause would delay. */
 const quiet = 0.1;
 
 /**
- * Gives back what the start of this thread has left behind, unless the thread is busy by then.
- * cost: it is 27 MB in the main thread and 3 MB in each other one, which V8 keeps for as long as nobody asks anything; to collect it takes 60 ms.
+ * Collects the garbage of the start of this thread, unless the thread is busy by then.
+ * cost: the garbage is 27 MB in the main thread and 3 MB in each other thread. V8 keeps it as long as no request comes. Collecting it takes 60 ms.
  */
 export function collectAfterStart(): void {
   setTimeout(() => {
@@ -23,6 +23,6 @@ function collect(): void {
   v8.setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('globalThis.gc') as ((options: { type: 'major'; flavor: 'last-resort' }) => void) | undefined;
   v8.setFlagsFromString('--no-expose-gc');
-  // the flag is one for all threads: another one may have taken it back in between, and then this one keeps what it has
+  // all threads share this flag: another thread may have turned it off in between, and then this thread does not collect
   collectGarbage?.({ type: 'major', flavor: 'last-resort' });
 }

@@ -1,4 +1,4 @@
-/** The thread of the watchdog. It writes to the process log itself, because the main thread writes nothing while it is held. */
+/** The thread of the watchdog. It writes to the process log itself, because the main thread cannot write while it is blocked. */
 import { writeSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { workerData } from 'node:worker_threads';
@@ -12,7 +12,7 @@ const places = new Places(...parts);
 const logger = createLogger((line) => void writeSync(2, `${line}\n`));
 
 const lookEveryMs = Math.min(1000, patienceMs / 2);
-/** A loop that stays held is named again after such a time. */
+/** A loop that stays blocked is reported again after this time. */
 const againMs = 60_000;
 const mostFrames = 6;
 
@@ -24,17 +24,17 @@ function look(): void {
   const beat = Atomics.load(beats, 0);
   if (beat === last) {
     heldMs += lookEveryMs;
-    if (heldMs >= sayAt) accuse();
+    if (heldMs >= sayAt) reportStack();
     return;
   }
-  if (sayAt > patienceMs) logger.info('the event loop turns again', { heldMs });
+  if (sayAt > patienceMs) logger.info('the event loop runs again', { heldMs });
   last = beat;
   heldMs = 0;
   sayAt = patienceMs;
 }
 
-/** Asks where the main thread is, and lets it go on. */
-function accuse(): void {
+/** Asks the debugger for the stack of the main thread, and lets the main thread go on. */
+function reportStack(): void {
   const forMs = heldMs;
   sayAt = heldMs + againMs;
   const session = new Session();
@@ -56,11 +56,11 @@ interface Frame {
   readonly line: number;
 }
 
-/** @param frames from the innermost on */
+/** @param frames the innermost frame first */
 function say(forMs: number, frames: readonly Frame[]): void {
   const plugin = frames.map(({ file }) => places.pluginOf(file)).find((name) => name !== null) ?? null;
   const at = frames.slice(0, mostFrames).map(({ name, file, line }) => `${name} ${file}:${line}`);
-  logger.error(`the event loop is held${plugin === null ? '' : ` by the plugin ${plugin}`}; no request is served meanwhile`, { plugin, heldMs: forMs, at });
+  logger.error(`the event loop is blocked${plugin === null ? '' : ` by the plugin ${plugin}`}; no request is served meanwhile`, { plugin, heldMs: forMs, at });
 }
 
 setInterval(look, lookEveryMs);

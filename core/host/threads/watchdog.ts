@@ -1,16 +1,16 @@
 /**
- * Says in the process log when the event loop is held, and by whose code: then no request is served, and no timer of the gateway
- * can say so. A thread looks for signs of life, and asks the debugger of the main thread where it is.
+ * Reports in the process log when the event loop is blocked, and by which code. A second thread does this, because a blocked main
+ * thread serves no request and runs no timer. It watches a counter, and asks the debugger for the stack of the main thread.
  */
 import { url as inspectorUrl } from 'node:inspector';
 import { Worker } from 'node:worker_threads';
 import type { Places } from '../places.ts';
 
 export interface WatchdogSettings {
-  /** Grows by one at each sign of life. */
+  /** The main thread increases this counter while its event loop runs. */
   readonly beats: Int32Array;
   readonly places: Places['parts'];
-  /** For how long the loop must be held before it is said. */
+  /** How long the loop must be blocked before it is reported. */
   readonly patienceMs: number;
 }
 
@@ -26,6 +26,6 @@ export function watchLoop(places: Places, patienceMs = defaultPatienceMs): void 
   const workerData: WatchdogSettings = { beats, places: places.parts, patienceMs };
   const worker = new Worker(threadFile, { workerData, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 32 } });
   worker.unref();
-  // the gateway serves without it
+  // the gateway serves without the watchdog
   worker.on('error', () => {});
 }

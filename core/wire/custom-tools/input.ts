@@ -1,10 +1,10 @@
 /**
- * The plain text in the arguments of a custom tool's call. In the middle a custom tool is a function with one parameter, so its input comes
- * as the JSON `{"input":"…"}`, torn anywhere.
+ * The plain text in the arguments of a custom tool's call. Inside the gateway, a custom tool is a function with one parameter, so its input comes
+ * as the JSON `{"input":"…"}`, cut at any places.
  */
 import { type Fields, fieldsOf } from '../fields.ts';
 
-/** The schema of that function. A provider cannot hold the model to a grammar, but the model can read it. */
+/** The schema of the function. A provider cannot force the model to follow a grammar, but the model can read it. */
 export function inputSchema(format: unknown): Fields {
   const { definition, syntax } = fieldsOf(format);
   const plain = 'The whole input of the tool, as plain text.';
@@ -12,16 +12,16 @@ export function inputSchema(format: unknown): Fields {
   return { type: 'object', properties: { input: { type: 'string', description } }, required: ['input'], additionalProperties: false };
 }
 
-/** Whether a format asks for nothing. */
+/** Whether a format asks for nothing special. */
 export const isFreeText = (format: unknown): boolean => format === undefined || fieldsOf(format)['type'] === 'text';
 
-/** The beginning of the form has some ten characters, and blanks between them. */
+/** The start of the JSON has about ten characters, and blanks between them. */
 const longestStart = 256;
 
 export class CustomInput {
   /** The text so far. */
   text = '';
-  /** What has come and is not read yet. */
+  /** Pieces that have come and are not read yet. */
   #held = '';
   #state: 'before' | 'inside' | 'after' = 'before';
 
@@ -33,9 +33,9 @@ export class CustomInput {
     return this.#state === 'inside' ? this.#read() : '';
   }
 
-  /** Gives the rest. A model that did not keep to the form gets its one text taken, or all that it said. @param whole the whole arguments */
+  /** Returns the rest of the text. If the model did not follow the form, that is the only text in its JSON, or all of its arguments. @param whole the whole arguments */
   end(whole: string): string {
-    // cut inside the text: what has been read stands
+    // the arguments were cut inside the text: the text that was read is the result
     if (this.#state === 'inside') return '';
     const input = inputIn(whole);
     const rest = input.startsWith(this.text) ? input.slice(this.text.length) : '';
@@ -46,7 +46,7 @@ export class CustomInput {
   #findStart(): void {
     const start = /^\s*\{\s*"input"\s*:\s*"/.exec(this.#held);
     if (start === null) {
-      // cost: to look again at each piece of a text that is of another form takes quadratic time; `end` takes it
+      // cost: to search again at each piece of a text in another form would take quadratic time; `end` reads it
       if (this.#held.length > longestStart) this.#state = 'after';
       return;
     }
@@ -65,7 +65,7 @@ export class CustomInput {
   }
 }
 
-/** Where the text ends that can be read now: at the closing quote, or before an escape that is not whole. */
+/** Where the readable text ends now: at the closing quote, or before an incomplete escape. */
 function endOf(held: string): { at: number; isOver: boolean } {
   let at = 0;
   while (at < held.length) {
@@ -78,22 +78,22 @@ function endOf(held: string): { at: number; isOver: boolean } {
   return { at, isOver: false };
 }
 
-/** How long an escape is. The two halves of one character are one: a delta with a half of it is no valid text. */
+/** The length of an escape. The two escapes of a surrogate pair count as one, because a delta with half a pair is not valid text. */
 function escapeLength(escape: string): number {
   if (escape[1] !== 'u') return 2;
   const digits = /^\\u[\da-fA-F]{0,4}/.exec(escape)?.[0].length ?? 0;
-  // no escape at all: a quote behind it is the closing one
+  // not a valid escape: a quote after it is the closing quote
   if (digits < 6 && digits < escape.length) return digits;
   return halves.test(escape) ? 12 : 6;
 }
 
-/** The first half of a character, with as much of the second as has come. */
+/** The first escape of a surrogate pair, with as much of the second as has come. */
 const halves = /^\\u[dD][89abAB][\da-fA-F]{2}(?:\\(?:u[\da-fA-F]{0,4})?)?$/;
 
-/** An escape of JSON, or what a model writes as it is and JSON does not allow: a backslash, a line break. */
+/** An escape of JSON, or a character that a model writes and JSON does not allow: a backslash, a line break. */
 const signs = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})|[\\\p{Cc}]/gu;
 
-/** The text of a piece. What is no escape stands for itself: what came before it has gone out, so the rest cannot be read in another way. */
+/** The text of a piece. An invalid escape is kept as it is: the text before it has been sent, so the rest cannot be read in another way. */
 const unescaped = (raw: string): string => JSON.parse(`"${raw.replaceAll(signs, (sign) => (sign.length > 1 ? sign : JSON.stringify(sign).slice(1, -1)))}"`) as string;
 
 function inputIn(whole: string): string {
@@ -105,7 +105,7 @@ function inputIn(whole: string): string {
     const [only = '', ...others] = Object.values(fieldsOf(value));
     return typeof only === 'string' && others.length === 0 ? only : whole;
   } catch {
-    // cut by the length limit, or no JSON: what has been read so far stands, or else all of it
+    // the arguments were cut by the length limit, or are not JSON: they count as the text, unless a part of it was read before
     return whole;
   }
 }

@@ -1,14 +1,14 @@
-/** Looks up the addresses of a name, once for all who ask for it at one time. */
+/** Looks up the addresses of a name, once for all requests that need them at one time. */
 import { lookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 
 type Found = Parameters<LookupFunction>[2];
 
-/** Who waits for the addresses of a name. */
+/** The callbacks that wait for the addresses of a name. */
 const waiting = new Map<string, Found[]>();
 
 /**
- * safety: Node looks up two names at one time, and one whose servers do not answer takes ten seconds or more. Were it looked up for each request, the
+ * safety: Node looks up two names at one time, and a name whose servers do not answer takes ten seconds or more. If each request looked it up, the
  * names of all other providers would wait behind it, long after its own requests have timed out.
  */
 export function lookUp(...[name, options, found]: Parameters<LookupFunction>): void {

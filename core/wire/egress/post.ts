@@ -1,4 +1,4 @@
-/** Posts JSON to an address that the operator has named, on the same way out as requests to providers. */
+/** Posts JSON to an address that the operator has named, through the same proxy as requests to providers. */
 import { request } from 'node:http';
 import { basicLogin, connectorOf, hostOf, portOf, wayTo } from './way.ts';
 
@@ -23,7 +23,7 @@ export async function postJson(url: string, body: object, signal: AbortSignal): 
     },
   });
   asked.once('error', reject);
-  // safety: Node ends a connection that nobody takes over without a word, and whoever waits would wait for ever
+  // safety: Node closes a connection whose `upgrade` has no listener without any event, and the caller would wait for ever
   asked.once('upgrade', (response, socket) => {
     socket.destroy();
     resolve(response.statusCode ?? 0);

@@ -1,4 +1,4 @@
-/** The way out to a provider, or to another address that the operator names: straight, or in a tunnel through a proxy (CONNECT). Either way the server's own certificate is checked. */
+/** The connection to a provider, or to another address that the operator names: direct, or through a tunnel of a proxy (CONNECT). Either way the server's own certificate is checked. */
 import { request as askPlain } from 'node:http';
 import { request as askTls } from 'node:https';
 import { createRequire } from 'node:module';
@@ -12,22 +12,22 @@ import * as undici from './undici.ts';
 const { getProxyForUrl } = createRequire(import.meta.url)('proxy-from-env') as { getProxyForUrl(url: string): string };
 
 export interface Way {
-  /** The address of the proxy, as somebody has written it; null: straight. */
+  /** The address of the proxy, as it was written; null: a direct connection. */
   readonly proxy: string | null;
-  /** Certificates in PEM that are trusted instead of those that Node trusts; null: those. */
+  /** CA certificates in PEM that replace the certificates that Node trusts; null: those of Node. */
   readonly ca: string | null;
 }
 
 /**
  * The proxy of the entry, else the one that HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY of the environment name for this address.
- * The environment sends nothing on this machine through a proxy, which would look for it on its own machine.
+ * A proxy of the environment is not used for addresses on this machine, because the proxy would connect to its own machine.
  */
 export function wayTo(url: string, { proxy, ca }: Pick<Provider, 'proxy' | 'ca'>): Way {
   const text = proxy?.reveal() ?? (isLoopback(new URL(url).hostname) ? '' : proxyOfEnvironment(url));
   return { proxy: text === 'none' || text === '' ? null : text, ca };
 }
 
-/** An address without a scheme is one of plain HTTP, as everywhere else. `getProxyForUrl` gives it that of `url`, and the proxy would be spoken to in TLS. */
+/** An address without a scheme is plain HTTP, as everywhere else. `getProxyForUrl` would give it the scheme of `url`, and the gateway would speak TLS to the proxy. */
 function proxyOfEnvironment(url: string): string {
   const text = getProxyForUrl(url);
   const names = [`${new URL(url).protocol.slice(0, -1)}_proxy`, 'all_proxy'];
@@ -50,7 +50,7 @@ export function connectorOf({ proxy, ca }: Way): Connect {
   return address === null ? unusable : tunnel(address, connect);
 }
 
-/** Null where no proxy can be asked at this address. */
+/** The URL of the proxy; null where the text is not the address of a proxy. */
 function proxyAt(text: string): URL | null {
   const address = URL.parse(text);
   if (address === null || !/^https?:$/.test(address.protocol)) return null;
@@ -63,13 +63,13 @@ function proxyAt(text: string): URL | null {
   }
 }
 
-/** Opens nothing. The message leaves out the address, which may hold a password. */
+/** Opens nothing, because the proxy cannot be used. The message leaves out the proxy's address, which may hold a password. */
 const unusable: Connect = (_, callback) => {
   queueMicrotask(() => callback(new ProxyFault('the address of the proxy is not that of an HTTP proxy: write http://host:port, or `proxy: none` in the entry of the provider; SOCKS is not spoken'), null));
   return { destroy() {} };
 };
 
-/** A fault of the proxy. Its message is for the operator. */
+/** An error of the proxy. Its message is for the operator. */
 class ProxyFault extends Error {
   readonly code = 'PROXY';
 }
@@ -79,7 +79,7 @@ export const portOf = ({ port, protocol }: Pick<buildConnector.Options, 'port' |
 /** The host of an address as sockets take it: an IPv6 address without its brackets. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
 
-/** The header that logs in with the user and the password of an address; null where it names none. */
+/** The header that logs in with the user and the password of an address; null where the address has none. */
 export const basicLogin = ({ username, password }: URL): string | null => (username === '' ? null : `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`);
 
 function tunnel(proxy: URL, connect: Connect): Connect {

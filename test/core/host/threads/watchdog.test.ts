@@ -1,4 +1,4 @@
-/** A process whose event loop is held, watched from its thread. */
+/** A process whose event loop is blocked, watched from its thread. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ function logOf(code: string): { level: string; msg: string; plugin?: string | nu
 
 const spin = written('spin.mjs', 'export function spin(ms) { const end = Date.now() + ms; while (Date.now() < end); }');
 
-/** @param patienceMs how long the loop must be held before it is said */
+/** @param patienceMs how long the loop must be blocked before it is reported */
 const watched = (work: string, places = `new Places('file:///plugins/', [[${JSON.stringify(spin)}, 'mine/spin']])`, patienceMs = 600): string => `
   import { setTimeout as wait } from 'node:timers/promises';
   import { Places } from ${core('places.ts')};
@@ -39,16 +39,16 @@ const watched = (work: string, places = `new Places('file:///plugins/', [[${JSON
   process.exit(0);
 `;
 
-test('names the plugin that holds the event loop, and its place', () => {
+test('names the plugin that blocks the event loop, and its place', () => {
   const [held, over] = logOf(watched('spin(1500); await wait(700);'));
-  expect(held).toMatchObject({ level: 'error', plugin: 'mine/spin', msg: 'the event loop is held by the plugin mine/spin; no request is served meanwhile' });
+  expect(held).toMatchObject({ level: 'error', plugin: 'mine/spin', msg: 'the event loop is blocked by the plugin mine/spin; no request is served meanwhile' });
   expect(held?.at?.[0]).toBe(`spin ${spin}:1`);
-  expect(over).toMatchObject({ level: 'info', msg: 'the event loop turns again' });
+  expect(over).toMatchObject({ level: 'info', msg: 'the event loop runs again' });
 });
 
-test('says where the loop is held by code that is no plugin', () => {
+test('says where the loop is blocked by code that is no plugin', () => {
   const [held] = logOf(watched('spin(1500);', "new Places('file:///plugins/')"));
-  expect(held).toMatchObject({ plugin: null, msg: 'the event loop is held; no request is served meanwhile' });
+  expect(held).toMatchObject({ plugin: null, msg: 'the event loop is blocked; no request is served meanwhile' });
 });
 
 test('says nothing of short work', () => {
