@@ -21,7 +21,7 @@ interface Missing {
 export interface Expansion {
   /** The text of the value at a path before its expansion; null where it had no reference. */
   readonly writtenAt: (path: Path) => string | null;
-  /** A text about the value at a path, with the references of that value in the place of what they stand for. */
+  /** A text about the value at a path, with each expanded value in it replaced by its reference. */
   readonly hidden: (path: Path, text: string) => string;
   /** References inside a provider to variables that are not set. Such a provider is off. */
   readonly missing: readonly Missing[];
@@ -45,7 +45,7 @@ const shortestSecret = 4;
 interface ExpandContext {
   readonly source: Source;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Gets the references that are malformed, or that lead to nothing; inside a provider they are `missing` instead. */
+  /** Gets the references that are malformed, or whose variable or file does not exist; inside a provider such references are `missing` instead. */
   readonly findings: Findings;
 }
 
@@ -81,7 +81,7 @@ class Expander {
     });
   }
 
-  /** What is known when all is expanded. */
+  /** The results, when all values are expanded. */
   expansion(writtenAt: Expansion['writtenAt']): Expansion {
     return { writtenAt, hidden: (path, text) => this.#hidden(writtenAt(path), text), missing: this.missing, files: this.files };
   }
@@ -160,7 +160,7 @@ export function expandDocument(context: ExpandContext): Expansion {
   return { ...expander.expansion(writtenAt), missing: missing.length === 0 ? missing : throughAliases(missing, source.document) };
 }
 
-/** What is missing at an anchor is missing at each place that takes the anchor's value, whole or by a merge key. */
+/** A variable that is missing at an anchor is missing at each place that takes the anchor's value, directly or by a merge key. */
 function throughAliases(missing: readonly Missing[], document: Document): readonly Missing[] {
   const all = [...missing];
   const anchors = new Map<string, Path>();

@@ -5,7 +5,7 @@ import { Secret } from '../core/secret.ts';
 /** SHA-256 of a text, as 64 hex digits. */
 export const sha256 = (text: string): string => hash('sha256', text);
 
-/** 16 hex digits that stand for everything in `value`. The order of keys does not change them; a changed secret does. */
+/** A hash of everything in `value`, as 16 hex digits. The order of keys does not change it; a changed secret does. */
 export const fingerprint = (value: unknown): string => sha256(JSON.stringify(canonical(value))).slice(0, 16);
 
 /** A copy of a value with its keys sorted and its secrets replaced by their hashes. */

@@ -41,7 +41,7 @@ function keysIn(value: unknown): number {
   }, Object.keys(value).length);
 }
 
-/** A part of a text, in UTF-16 units; `end` is behind the last one. */
+/** A part of a text, in UTF-16 units; `end` is the position after the last one. */
 export type Range = readonly [start: number, end: number];
 
 /** Where a value and its key are in the text; null where the text does not have them. */

@@ -43,14 +43,14 @@ export interface LoadOptions extends PluginLoader {
   readonly overrides?: ServerFacts['overrides'];
   /** The folder of `.env` and of a relative `data_dir`; that of the file where absent. */
   readonly home?: string;
-  /** The address on which the gateway listens already, where the config is read again. It is judged against that address too. */
+  /** The address on which the gateway already listens, where the config is read again. The config is checked for that address too. */
   readonly bound?: string;
 }
 
-/** What is known of a config whether it has faults or not. */
+/** The data of a config, whether it has faults or not. */
 interface Looked {
   readonly named: readonly NamedPlugin[];
-  /** Absolute paths of all files that were looked for, also those that do not exist: the config, its includes and their globs, `.env` files, certificates, `${file:...}` references and plugins that are not there. */
+  /** Absolute paths of all files that were looked for, including those that do not exist: the config, its includes and their globs, `.env` files, certificates, `${file:...}` references and missing plugins. */
   readonly files: readonly string[];
   /** The config and its includes: the absolute path of each, and the one that problems show. */
   readonly sources: readonly Pick<Source, 'file' | 'shown'>[];
@@ -78,7 +78,7 @@ export async function loadConfig(file: string, options: LoadOptions): Promise<Lo
   const validator = rootValidator(known.settings.keys());
   for (const reading of readingsOf(main)) validateReading(reading, validator, findings);
 
-  // an unreadable file may define what the other files refer to, so nobody can say yet which references are wrong
+  // an unreadable file may define names that the other files refer to, so wrong references cannot be told yet
   const config = readingsOf(main).every(({ isComplete }) => isComplete) ? resolveConfig(main, { plugins, known, overrides: options.overrides ?? {}, bound: options.bound ?? null, home, files }, findings) : null;
   const looked: Looked = { named: plugins.named, files, sources };
   if (config === null || findings.problems.length > 0) return { ...looked, ok: false, problems: findings.problems.toSorted(byPlace) };
@@ -104,7 +104,7 @@ function resolveConfig(main: Reading, { plugins, known, ...given }: Parts, findi
   const fallback = isSound('routing', 'default') ? (main.value['routing'] as { default?: DefaultPolicyBlock }).default : undefined;
   const routing = fallback === undefined ? null : resolveRouting({ default: fallback, models: blocks.policies }, names, findings);
   let askable: Askable | null = null;
-  // cost: 9 ms of each load with 10,000 targets, and most configs have no glob over models
+  // cost: 9 ms of each load with 10,000 targets, although most configs have no glob over models
   const toAskable = (): Askable => (askable ??= askableOf(models, [...names.ids, ...names.aliases.keys(), ...names.policies]));
   const keys = resolveKeys(blocks.keys, toAskable, findings);
   const limits = resolveLimits(main, { keys: [...blocks.keys.keys()], models: () => ({ ...toAskable(), names: names.ids }), providers: [...blocks.providers.keys()] }, findings);
@@ -113,7 +113,7 @@ function resolveConfig(main: Reading, { plugins, known, ...given }: Parts, findi
   const redis = isSound('redis') ? resolveRedis(main, findings) : null;
   if (server === null || routing === null || findings.problems.length > 0) return null;
   const content = { server, keys, providers, models: models.filter((model) => !isWildcard(model)), wildcards: models.filter(isWildcard), routing, redis, limits, alerts };
-  // where a key is written says nothing of what it may
+  // the line of a key does not change what the key may do
   const hash = fingerprint({ ...content, keys: keys.map((key) => ({ ...key, writtenAt: null })), plugins: plugins.loaded.map(({ plugin, options }) => ({ use: plugin.name, with: options })) });
   return deepFreeze({ hash, ...content, plugins: plugins.entries });
 }

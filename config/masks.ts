@@ -5,7 +5,7 @@ const secretNames = ['apikey', 'adminkey', 'accesskeyid', 'secretaccesskey', 'se
 /** The most letters in which a misspelt name differs. */
 const mostEdits = 2;
 
-/** Whether a setting of this name may hold a secret; if so, no message may quote its value. `hash` too: people write the key itself there. `require_keys` is a switch. */
+/** Whether a setting of this name may hold a secret; if so, no message may quote its value. `hash` counts too, because people write the key itself there. `require_keys` is a switch, so it does not. */
 export function isSecretName(name: string): boolean {
   if (name === 'require_keys') return false;
   if (/(^|[_-])(keys?|hash|token|passw(or)?d|authorization|credentials?|access_key_id)$|secret|api-?key|webhook/i.test(name)) return true;
@@ -16,7 +16,7 @@ export function isSecretName(name: string): boolean {
 /** Whether the value at this path may be a secret: the name of the setting, or of the list that it is in, says so. */
 export const isSecretPath = (path: readonly (string | number)[]): boolean => isSecretName(path.findLast((step): step is string => typeof step === 'string') ?? '');
 
-/** Names that providers give to the beginnings of their keys, and long words that mix letters with digits: no name of a model is one. */
+/** Prefixes that providers give to their keys, and long words that mix letters with digits. No name of a model has such a shape. */
 const shapes = [
   /\b(?:sk|pk|rk|gsk|gwk|gwa|ghp|gho|ghs|hf|r8|fw|pplx|nvapi|csk|tgp|glpat|lsv2)[-_][\w-]{8,}/g,
   /\b(?:AIza|AKIA|ASIA|ya29\.)[\w-]{8,}/g,
@@ -25,7 +25,7 @@ const shapes = [
 ];
 /** A password may hold an `@`: the last one ends it. */
 const userInUrl = /(?<=:\/\/)[^\s/"']+(?=@)/g;
-/** The user of an address with a mistake, such as `redis//user:password@host`: messages are about addresses with mistakes. After a sound host an `@` is a part of the path. */
+/** The user in a malformed address, such as `redis//user:password@host`: messages are about malformed addresses. After a valid host, an `@` is a part of the path. */
 const userOfBadAddress = /(?<![^\s"',{}[\]()])(?!\w+:\/\/(?:\*+@|[^\s/"'@:]+(?::\d+)?[/?#]))[^\s"',{}[\]()@:]*:[^\s"',{}[\]()]+(?=@)/g;
 /** The password of a Redis may hold slashes. */
 const userOfRedis = /(?<=\brediss?:\/\/)[^\s"']+(?=@)/gi;
@@ -42,17 +42,17 @@ export function maskShapes(text: string): string {
 
 const setting = /([\w-]+)(["']?\s*:\s*)(\[[^\]]*\]?|"[^"]*"?|'[^']*'?|[^\s{,}\]][^,}\]]*)/g;
 
-/** `${NAME}` stays, and of `${NAME:-default}` the name. */
+/** Masks a value; `${NAME}` stays, and of `${NAME:-default}` the name stays. */
 const maskValue = (value: string): string => value.replaceAll(/(\$\{[\w:/.-]*?(?::-|\}|$))|(\$\$)|([^$]+|\$)/g, (text: string, reference?: string) => (reference === undefined ? stars(text) : text));
 
-/** Each header may hold a credential, whatever its name. */
+/** Masks the values of headers: each header may hold a credential, whatever its name. */
 const maskHeaders = (text: string): string => text.replaceAll(setting, (...[, name = '', colon = '', value = '']: string[]) => name + colon + maskValue(value));
 const headersOnLine = /(?<=\bheaders["']?\s*:\s*\{)(?:\$\{[^}]*\}|[^}])*/g;
 
 /** A line of the file without secrets. */
 export const maskLine = (line: string): string => maskShapes(maskSettings(line.replaceAll(headersOnLine, maskHeaders)));
 
-/** What follows a setting on its line may be another one: two lines that became one. */
+/** Masks settings on a line. The text after a setting may be another setting, if two lines became one. */
 function maskSettings(text: string): string {
   return text.replaceAll(setting, (...[, name = '', colon = '', value = '']: string[]) => {
     if (/^["']?sha256:/.test(value)) return name + colon + value;
@@ -65,7 +65,7 @@ const indentOf = (line: string): number => line.search(/\S|$/);
 const contentAt = (line: string): number => /^\s*(?:-\s+)*/.exec(line)?.[0].length ?? 0;
 const isItem = (line: string): boolean => /^\s*-(?:\s|$)/.test(line);
 
-/** The setting that a line belongs to: the last one of the nearest line above that is indented less. `above`: the lines before, the nearest first. */
+/** The setting that a line belongs to: the last one of the nearest line above that is indented less. `above`: the previous lines, the nearest first. */
 function settingAbove(line: string, above: readonly string[]): string {
   const indent = indentOf(line);
   const parent = above.find((one) => one.trim() !== '' && (contentAt(one) < indent || (isItem(line) && !isItem(one) && indentOf(one) === indent)));
@@ -79,14 +79,14 @@ function isInList(line: string, above: readonly string[]): boolean {
   return start < 1 || isItem(lines[start - 1] ?? '');
 }
 
-/** How far the name of a setting may be above a line of its value. */
+/** How many lines above a value the name of its setting is searched for. */
 export const mostAbove = 20;
 
-/** A line of the file without secrets, also where the name of the secret stands on a line before: a list, a text of several lines. */
+/** A line of the file without secrets, also where the name of the secret is on an earlier line: a list, a text of several lines. */
 export function maskPart(line: string, above: readonly string[]): string {
   const name = settingAbove(line, above);
   const hasSettings = /[\w-]["']?\s*:(?:\s|$)/.test(line);
-  // `keys` is a list of maps, which are shown with their own secrets masked; people write a map of secrets there, too
+  // `keys` is a list of maps, which are shown with their own secrets masked; but people also write a map of secrets there
   const isSecret = isSecretName(name) && !(hasSettings && name === 'keys' && isInList(line, above));
   if (isSecret) return line.replace(/^(\s*(?:- *)*)(.*)$/, (_, start: string, rest: string) => start + stars(rest));
   if (name === 'headers' && hasSettings) return maskLine(maskHeaders(line));

@@ -22,10 +22,10 @@ export interface Layer<T> {
   readonly isSound: boolean;
 }
 
-/** One provider, key, model or policy as it counts, and the place where the outermost file defines it. */
+/** The effective form of one provider, key, model or policy, and the place where the outermost file defines it. */
 export interface Entry<T> extends Layer<T> {
   readonly id: string;
-  /** What the files say of it, the outermost first: one, but for a model that is laid over an included one. */
+  /** The entry in each file that has it, the outermost first: one layer, except for a model that is laid over an included one. */
   readonly layers: readonly Layer<T>[];
 }
 
@@ -106,7 +106,7 @@ function mergeKind(reading: Reading, kind: Kind, findings: Findings): Map<string
   return merged;
 }
 
-/** The entry laid over the included one. Where one of them has a fault, nothing is made of them. */
+/** The entry laid over the included one. If one of them has a fault, they are not merged. */
 function over(base: Entry<unknown> | undefined, own: Entry<unknown>): Entry<unknown> {
   if (base === undefined) return own;
   const layers = [...own.layers, ...base.layers];

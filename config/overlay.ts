@@ -1,5 +1,5 @@
 /**
- * Lays a model over the included one with the same id: what the entry says counts, and what it leaves out stays as it was. Its
+ * Lays a model over the included one with the same id: a field of the entry replaces the included one, and a field that the entry leaves out is not changed. Its
  * mappings are laid over those of the same provider, and the others stay; `providers: { replace: [...] }` is the whole list.
  */
 import type { MappingBlock, ModelBlock } from '../schemas/models.ts';
@@ -15,7 +15,7 @@ export function mappingsIn({ providers = [] }: ModelBlock): readonly (readonly [
   return providers.replace.map((mapping, index) => [mapping, ['providers', 'replace', index]]);
 }
 
-/** Maps inside a model that are laid over each other field by field. All others, prices for example, belong together. */
+/** Maps inside a model that are laid over each other field by field. All other maps, for example prices, are replaced as a whole. */
 const opened: ReadonlySet<string> = new Set(['architecture', 'top_provider']);
 
 /**
@@ -47,7 +47,7 @@ function mergedMappings(base: ModelBlock, own: ModelBlock, { providers }: Fields
   return known;
 }
 
-/** The place of the mapping that `own` is laid over: of the same provider, and of the same name there where the provider has several. */
+/** The mapping that `own` is laid over: the one of the same provider, and of the same external name if the provider has several. */
 function nearestOf({ providerId, externalId }: MappingBlock, known: readonly MappingBlock[]): number {
   const exact = known.findIndex((mapping) => mapping.providerId === providerId && mapping.externalId === externalId);
   return exact >= 0 ? exact : known.findIndex((mapping) => mapping.providerId === providerId);

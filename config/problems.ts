@@ -12,9 +12,9 @@ export interface Problem extends Position {
   readonly message: string;
   /** What to write instead, for example `did you mean "models"?`; null where nothing can be proposed. */
   readonly hint: string | null;
-  /** A warning that `gateway check` takes for a fault, although a gateway can serve with it. */
+  /** True for a warning that `gateway check` treats as a fault, although a gateway can serve with it. */
   readonly isFault?: true;
-  /** Whether it names something that the file does not have: another fault may be the reason. */
+  /** Whether the problem is about a name that the file does not define: another fault may be the reason. */
   readonly isReference: boolean;
 }
 
@@ -31,14 +31,14 @@ export interface Findings {
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
   error(place: Place, message: string, hint?: string | null): void;
-  /** Adds the fault of a name that leads nowhere. */
+  /** Adds the fault of a name that nothing has. */
   errorOfName(place: Place, message: string, hint?: string | null): void;
   warn(place: Place, message: string, hint?: string | null): void;
-  /** Adds a warning that `gateway check` takes for a fault. */
+  /** Adds a warning that `gateway check` treats as a fault. */
   refuse(place: Place, message: string, hint?: string | null): void;
   /** Adds a fault that has a position in the text but no path, such as a YAML syntax error. */
   errorAt(text: { readonly source: Source; readonly range: Range }, message: string, hint?: string | null): void;
-  /** Has the texts about places of this source changed, before they are shown. */
+  /** Changes the texts about places of this source, before they are shown. */
   hide(source: Source, hidden: (path: Path, text: string) => string): void;
   /** Whether no fault was added for this value or for anything inside it. */
   isSound(place: Place): boolean;
@@ -48,7 +48,7 @@ export interface Findings {
 export function createFindings(): Findings {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
-  // cost: `isSound` is called for each entry, and a generated file may have ten thousand faults: a set answers without a search
+  // cost: `isSound` is called for each entry, and a generated file may have ten thousand faults: a set needs no search
   const faulty = new Map<Source, Set<string>>();
   const hiding = new Map<Source, (path: Path, text: string) => string>();
   const problemAt = (place: Place, message: string, hint: string | null): Problem => {
@@ -82,14 +82,14 @@ export function createFindings(): Findings {
 
 const problemOf = (place: Place, message: string, hint: string | null): Problem => ({
   ...locate(place.source, place.path, place.at ?? 'value'),
-  // a map that stands where a key should be is a key with settings in it
+  // a map in place of a key is a key with settings in it
   path: maskLine(pathText(place.path)),
   message: maskLine(message),
   hint: hint === null ? null : maskShapes(hint),
   isReference: false,
 });
 
-/** A text that stands for a path alone. */
+/** A text that is unique for each path. */
 export const keyOf = (path: Path): string => path.map((step) => `\0${step}`).join('');
 
 /** The hint `did you mean "…"?` with the known name that is nearest to `name`; null where no name is near. */
@@ -133,7 +133,7 @@ export function formatProblems(problems: readonly Problem[], kind: 'error' | 'wa
   return [...shown, `${sorted.length} ${kind}${sorted.length === 1 ? '' : 's'} in ${files.join(', ')}`].join('\n\n');
 }
 
-/** Where a whole block is at fault, what is inside it, and names that lead nowhere, follow from that: those faults are left out. */
+/** Leaves out faults that follow from another one: if a whole block is at fault, the faults inside it, and names that nothing has. */
 function causesOf(problems: readonly Problem[]): readonly Problem[] {
   const blocks = new Set(problems.filter(({ path }) => /^[\w-]+$/.test(path)).map(({ file, path }) => `${file} ${path}`));
   if (blocks.size === 0) return problems;

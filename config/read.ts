@@ -134,7 +134,7 @@ function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed
   let line = 0;
   for (const fault of faults) {
     const place = source.position(fault.pos);
-    // where the reader has lost its way, the rest of the line has more faults
+    // after the reader has lost its place, the rest of the line shows more faults
     if (place.line === line) continue;
     line = place.line;
     const { message, fix } = inWords(fault);
@@ -169,7 +169,7 @@ function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed
 }
 
 /**
- * The message of the YAML reader. safety: some end in a piece of the file, which may be a secret. That piece stays only where the line shows it too.
+ * The message of the YAML reader. safety: some messages end with a piece of the file, which may be a secret. The piece stays only if the masked line shows it too.
  * @param line the line of the fault, with its secrets masked
  */
 const quoted = (message: string, line: string): string =>
@@ -193,14 +193,14 @@ function refusePrototypes(source: Source, findings: Findings): void {
 
 const mainBlocks = ['server', 'plugins', 'limits', 'redis', 'alerts'] as const;
 
-/** Reports blocks that an included file must not have: they decide for the whole gateway, so they belong where everybody looks for them. */
+/** Reports blocks that an included file must not have: they decide for the whole gateway, so they must be in the main file. */
 function refuseMainBlocks(source: Source, value: Record<string, unknown>, findings: Findings): void {
   const refuse = (...path: string[]): void => findings.error({ source, path, at: 'key' }, 'does not belong into an included file', 'move it to the main config file');
   for (const block of mainBlocks) if (value[block] !== undefined) refuse(block);
   if ('default' in fieldsOf(value['routing'])) refuse('routing', 'default');
 }
 
-/** Files that come with the gateway are named like this, wherever it is installed. */
+/** The prefix for files that come with the gateway, wherever it is installed. */
 const ofPackage = 'model-gateway/';
 
 function includedFiles(source: Source, { include }: Record<string, unknown>, { findings, files: looked }: ReadContext): string[] {
@@ -212,9 +212,9 @@ function includedFiles(source: Source, { include }: Record<string, unknown>, { f
     const shipped = pattern.startsWith(ofPackage) ? pattern.slice(ofPackage.length) : null;
     const from = shipped === null ? folder : packageFolder;
     const named = resolve(from, shipped ?? pattern);
-    // cost: to find a file by its name, Node's glob takes a hundredth of the time of a start, and 2 MB
+    // cost: for a single file, Node's glob takes a hundredth of the time of a start, and 2 MB
     const matches = isGlob ? globSync(shipped ?? pattern, { cwd: from }).map((match) => resolve(from, match)).filter(mayBeRead).toSorted() : [named].filter(isThere);
-    // a file that comes later is a change too
+    // a file that is created later is a change too
     looked.push(named);
     // safety: a folder that was renamed or emptied would take its models from a running gateway
     if (matches.length === 0) findings.error(place, isGlob ? 'matches no file' : `no such file: ${pattern}`, `it is looked for in ${from}`);
@@ -224,7 +224,7 @@ function includedFiles(source: Source, { include }: Record<string, unknown>, { f
   });
 }
 
-/** A link to nothing is there: the fault is told when it is read. */
+/** Whether the path exists. A link to a missing file counts: its fault is reported when it is read. */
 function isThere(file: string): boolean {
   try {
     return lstatSync(file) !== undefined;
@@ -233,7 +233,7 @@ function isThere(file: string): boolean {
   }
 }
 
-/** False for folders. A link to nothing stays: the fault is told when it is read. */
+/** False for folders. A link to a missing file counts: its fault is reported when it is read. */
 function mayBeRead(file: string): boolean {
   try {
     return statSync(file).isFile();
@@ -242,7 +242,7 @@ function mayBeRead(file: string): boolean {
   }
 }
 
-/** False for what cannot be looked at: the fault is told when it is read. */
+/** False for a path that cannot be examined: its fault is reported when it is read. */
 function isFolder(file: string): boolean {
   try {
     return statSync(file).isDirectory();

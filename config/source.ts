@@ -116,7 +116,7 @@ function parseText(text: string): Document {
 // safety: the parser's own warnings go to stderr, and quote the file without a mask
 const parse = (text: string): Document => yaml().parseDocument(text, { merge: true, uniqueKeys: true, prettyErrors: false, logLevel: 'error' });
 
-/** A reference without its closing brace, `{ api_key: "${NAME" }`, may have taken one of YAML's own. Then quotes bound it, so that the fault is found where it is. */
+/** Parses a text with a reference without its closing brace, `{ api_key: "${NAME" }`, which may have taken a brace of YAML. Then quotes bound the reference, so that the fault is found at its place. */
 function parsedWithin(text: string, hidden: string): Document {
   const document = parse(hidden);
   if (document.errors.length === 0) return document;
@@ -184,7 +184,7 @@ function nodesAt(document: Document, path: Path): { key: Node | null; value: Nod
   return { key, value };
 }
 
-/** `<<: *base` takes the fields of another map, `<<: [*one, *two]` of several. A map's own field, and that of an earlier one, is before them. */
+/** The key of a merge: `<<: *base` takes the fields of another map, `<<: [*one, *two]` those of several. A map's own field, and a field of an earlier map, comes first. */
 export const mergeKey = '<<';
 
 function pairIn(document: Document, map: YAMLMap, name: string): Pair | undefined {

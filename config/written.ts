@@ -11,7 +11,7 @@ import type { Problem } from './problems.ts';
 import { keyText } from './source.ts';
 import { yaml } from './yaml/parser.ts';
 
-/** Returns what was loaded; from now on the dashboard shows what was found in it, and where it is written. */
+/** Returns what was loaded. From now on the dashboard shows its findings and its files. */
 export function told(loaded: Loaded): Loaded {
   tellWritten(writtenBy(loaded));
   return loaded;
@@ -39,25 +39,25 @@ async function textOf(file: string | undefined, secrets: readonly string[]): Pro
 }
 
 const stars = '****';
-/** Stars in the place of a text, in as many lines as the text has. */
+/** Stars in place of a text, on as many lines as the text has. */
 const starsFor = (text: string): string => stars + '\n'.repeat(text.split('\n').length - 1);
 /** A shorter text may be a part of any word. */
 const shortest = 6;
 
-/** A text of YAML or JSON without what is, or may be, a secret; each line stays at its place. @param secrets texts that are known to be secret */
+/** A text of YAML or JSON without its known or possible secrets; each line stays at its place. @param secrets texts that are known to be secret */
 export function maskedText(text: string, secrets: readonly string[]): WrittenText {
   const document = yaml().parseDocument(text, { logLevel: 'silent', uniqueKeys: false });
-  // safety: where the text cannot be parsed, nobody knows which of its words are values of which setting
+  // safety: if the text cannot be parsed, it is not known which words are values of secret settings
   if (document.errors.length > 0) return { why: 'It is not valid YAML now, so nobody can tell which of its texts are secrets. It is shown again when it is valid.' };
   let masked = withoutRanges(text, secretRanges(document));
   for (const secret of secrets.filter(({ length }) => length >= shortest).sort((a, b) => b.length - a.length)) masked = masked.replaceAll(secret, starsFor(secret));
   const lines = masked.split('\n');
-  // comments, and what has the shape of a secret under whatever name
+  // masks comments, and words with the shape of a secret under any name
   const shown = lines.map((line, at) => maskPart(line, lines.slice(Math.max(0, at - mostAbove), at).toReversed()));
   return { text: shown.join('\n').replaceAll(/\*{4,}/g, stars) };
 }
 
-/** Where the values of secret settings are, by their names and by those around them. */
+/** The places of the values of secret settings, found by their names and by the names around them. */
 function secretRanges(document: Document): Range[] {
   const { isAlias, isMap, isScalar, isSeq } = yaml();
   const ranges: Range[] = [];
@@ -69,7 +69,7 @@ function secretRanges(document: Document): Range[] {
   const walk = (node: unknown, secret: Secrecy): void => {
     if (isMap(node)) {
       for (const { key, value } of node.items) {
-        // a map that stands where a key should be is a key with settings in it
+        // a map in place of a key is a key with settings in it
         if (secret === 'names too' && isScalar(key)) mask(key);
         walk(value, secret ?? secrecyOf(keyText(key), value));
       }
@@ -84,7 +84,7 @@ function secretRanges(document: Document): Range[] {
   return ranges;
 }
 
-/** What is secret inside a value; null: nothing. The names of headers are no secrets. */
+/** The secret parts of a value; null: none. The names of headers are not secret. */
 type Secrecy = 'values' | 'names too' | null;
 
 function secrecyOf(name: string, value: unknown): Secrecy {
@@ -94,13 +94,13 @@ function secrecyOf(name: string, value: unknown): Secrecy {
   return isSecretName(name) ? 'names too' : saysSecret(name) ? 'values' : null;
 }
 
-/** A reference to a variable or a file is no secret; its default may be one. */
+/** A reference to a variable or a file is not secret, but its default may be. */
 const reference = /^(["']?)\$\{([\w:/.-]*?)(?::-[^}]*)?\}\1$/;
 
 function withoutRanges(text: string, ranges: readonly Range[]): string {
   let left = text;
   let beyond = text.length;
-  // from the end, so that the places before it stay right; an alias may lead to a range twice
+  // from the end, so that the earlier positions stay right; an alias may lead to a range twice
   for (const [start, end] of ranges.toSorted(([a], [b]) => b - a)) {
     if (end > beyond || start === end) continue;
     beyond = start;

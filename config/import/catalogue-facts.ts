@@ -1,14 +1,14 @@
-/** What the shipped catalogue knows of a model: its prices and abilities, as an entry of another file says them. */
+/** The facts that the shipped catalogue has of a model: its prices and abilities, in the form of a config entry. */
 import type { Mapping, Model, ReasoningAbility } from '../../core/config.ts';
 import type { Fields } from '../../core/wire/fields.ts';
 
 export interface Known {
   readonly model: Model;
-  /** At the same vendor; null: the catalogue knows the model elsewhere only. */
+  /** The mapping at the same vendor; null: the catalogue has the model at other vendors only. */
   readonly mapping: Mapping | null;
 }
 
-/** Without the regions from which a cloud serves it: `us.`, `global.` */
+/** The name without the region from which a cloud serves the model: `us.`, `global.` */
 const ofAnyRegion = (externalId: string): string => externalId.replace(/^[a-z]{2,6}\.(?=[a-z]\w*\.)/, '');
 
 /** Finds models by the names that vendors give them. */
@@ -21,7 +21,7 @@ export class CatalogueFacts {
     for (const model of models) for (const name of [...model.aliases, model.id]) this.#byName.set(name, model);
   }
 
-  /** By the vendor and its name of the model; where that is not known, by the names of the model elsewhere. */
+  /** Finds a model by the vendor and its name for the model; otherwise by the names of the model at other vendors. */
   find(vendor: string, names: readonly string[]): Known | null {
     for (const name of names) {
       for (const model of this.#models) {
@@ -50,7 +50,7 @@ export class CatalogueFacts {
 
 const nothing = (value: unknown): boolean => value === null || value === undefined || value === false || value === 0 || (typeof value === 'object' && Object.keys(value).length === 0);
 
-/** Only what says something. */
+/** The fields that have a value. */
 export const said = (fields: Fields): Fields => Object.fromEntries(Object.entries(fields).filter(([, value]) => !nothing(value)));
 
 /** The facts of the model, without its id and providers. */
@@ -70,15 +70,15 @@ export function mappingFacts({ model, mapping }: Known): Fields {
   const near = mapping ?? model.providers[0];
   if (near === undefined) return {};
   const { vision, tools, parallelToolCalls, cancellation, streaming } = near;
-  // a budget is a field of the vendor's own
+  // the budget is a field of the vendor, so it does not apply at another one
   const reasoning = near.reasoning === null ? null : reasoningFacts(mapping === null ? { ...near.reasoning, max_tokens: false } : near.reasoning);
   return { ...(streaming ? {} : { streaming }), ...said({ vision, cancellation: mapping !== null && cancellation, tools, parallelToolCalls, reasoning }) };
 }
 
-/** Without an automatic effort: what a caller leaves out is left to the vendor, as before. */
+/** The reasoning facts without an automatic effort: as before, the vendor decides what a request without an effort gets. */
 function reasoningFacts({ efforts, max_tokens: budget, exposes, think_tags: tags }: ReasoningAbility): Fields {
   return { ...said({ efforts, max_tokens: budget, think_tags: tags }), auto_effort: null, ...(exposes === 'text' ? {} : { exposes }) };
 }
 
-/** What is said of a model that nobody knows: everything may be asked, and the provider decides. No automatic effort, because it may be no reasoning model. */
+/** The facts of an unknown model: it may be asked for everything, and the provider decides. No automatic effort, because the model may not reason. */
 export const anything: Fields = { vision: true, tools: true, parallelToolCalls: true, reasoning: { auto_effort: null } };

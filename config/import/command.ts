@@ -1,4 +1,4 @@
-/** `gateway import`: makes a config of the config file of another gateway. */
+/** `gateway import`: makes a config from the config file of another gateway. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Model } from '../../core/config.ts';

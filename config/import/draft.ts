@@ -1,18 +1,18 @@
-/** A config in the making: what a config file of another gateway becomes here, and what of it does not come along. */
+/** A config in the making: the new entries, and the parts of the other gateway's file that have no counterpart. */
 import type { Path } from '../source.ts';
 import type { Foreign, Spot } from './foreign.ts';
 
-/** An entry of the new file, with a remark that stands beside it. */
+/** An entry of the new file, with a comment beside it. */
 export interface Item {
   readonly value: Readonly<Record<string, unknown>>;
   readonly remark: string;
 }
 
-/** Something of the other file that has no counterpart, or a wider one. */
+/** A part of the other file that has no counterpart, or only a wider one. */
 export interface Note {
-  /** 0: it is about nothing that stands there. */
+  /** The line in the other file; 0: the note is about no line. */
   readonly line: number;
-  /** What stands there, without its value where that may be a secret. */
+  /** The text on that line, without its value where that may be a secret. */
   readonly what: string;
   readonly todo: string;
 }
@@ -35,7 +35,7 @@ export class Draft {
   readonly notes: Note[] = [];
   /** Options of plugins by name. */
   readonly options = new Map<string, Record<string, unknown>>();
-  /** Variables that stand for a secret of the other file: the name, and where the secret stands. */
+  /** Variables that replace secrets of the other file: the name, and the place of the secret. */
   readonly secrets = new Map<string, Spot>();
   redis: string | null = null;
   /** Whether the catalogue is included. */
@@ -61,7 +61,7 @@ export class Draft {
     return Array.from(files, ([file, spots]) => `${spots.length === 1 ? 'line' : 'lines'} ${spots.map(({ line }) => line).join(', ')}${file === this.source.name ? '' : ` of ${file}`}`).join(', ');
   }
 
-  /** A secret that stands in the other file itself becomes a variable. The same secret gets the same one. */
+  /** Replaces a secret of the other file by a variable. The same secret always gets the same variable. */
   secret(literal: string, name: string, path: Path): string {
     const known = this.#byLiteral.get(literal);
     if (known !== undefined) return reference(known);
@@ -86,7 +86,7 @@ export class Draft {
 
 export const reference = (name: string): string => `\${${name}}`;
 
-/** A text that is no reference: a dollar is written twice. */
+/** A text without references: each dollar is doubled. */
 export const literal = (text: string): string => text.replaceAll('$', '$$$$');
 
 /** `model_list[2].litellm_params.temperature` */

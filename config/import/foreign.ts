@@ -10,7 +10,7 @@ export interface Foreign {
   /** Its name, as the caller gave it. */
   readonly name: string;
   readonly value: Fields;
-  /** Where a value stands; where the text does not have it, where that stands which it would be in. */
+  /** The place of a value; if the text does not have the value, the place of the nearest outer one. */
   spotOf(path: Path): Spot;
 }
 
@@ -36,12 +36,12 @@ export function readForeign(name: string, text: string): Foreign {
 }
 
 interface Broken {
-  /** Where it begins. */
+  /** The position where it begins. */
   readonly at: number;
   readonly what: string;
 }
 
-/** The first alias that has no value, or that stands inside its own value; null where there is none. */
+/** The first alias that has no value, or that is inside its own value; null where there is none. */
 function brokenIn(document: Document): Broken | null {
   let found: Broken | null = null;
   visit(document, {
@@ -58,7 +58,7 @@ function brokenIn(document: Document): Broken | null {
   return found;
 }
 
-/** The parser's code as words: its message may quote the line. A star without quotes is the usual fault of wildcards. */
+/** The parser's code in words, because its message may quote the line. An unquoted star is the usual fault of wildcards. */
 const faultOf = (code: string): string => (code === 'BAD_ALIAS' || code === 'UNEXPECTED_TOKEN' ? 'a value that begins with * or another special character needs quotes' : code.toLowerCase().replaceAll('_', ' '));
 
 function startOf(document: Document, path: Path): number {
@@ -77,10 +77,10 @@ function startOf(document: Document, path: Path): number {
 }
 
 export const textsOf = (value: unknown): readonly string[] => (typeof value === 'string' ? [value] : listOf(value).filter((one) => typeof one === 'string'));
-/** A text, also one that YAML reads as a number. */
+/** A text; a number of YAML counts as a text. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : null);
 
-/** A number, also one in quotes. */
+/** A number, even in quotes. */
 export function numberOf(value: unknown): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : null;

@@ -31,7 +31,7 @@ const prefixes: Readonly<Record<string, string>> = {
   'fireworks-ai': 'fireworks_ai', 'perplexity-ai': 'perplexity', deepseek: 'deepseek', 'x-ai': 'xai', openrouter: 'openrouter', ollama: 'ollama', deepinfra: 'deepinfra', 'novita-ai': 'novita', huggingface: 'huggingface',
   cerebras: 'cerebras', sambanova: 'sambanova', 'workers-ai': 'cloudflare', nebius: 'nebius', hyperbolic: 'hyperbolic', dashscope: 'dashscope', moonshot: 'moonshot', 'z-ai': 'zai', github: 'github',
 };
-/** Where Portkey's address of a vendor has no version, because Portkey adds it with the endpoint; its gateway 1.15. */
+/** Vendors whose address has no version at Portkey, because Portkey adds the version with the endpoint; its gateway 1.15. */
 const addsVersion = new Set(['together-ai', 'moonshot', 'openrouter', 'novita-ai', 'deepseek', 'sambanova', 'hyperbolic']);
 const byLength = Object.keys(prefixes).toSorted((a, b) => b.length - a.length);
 
@@ -57,7 +57,7 @@ export function translatePortkey({ source, catalogue }: FromPortkey): Draft {
   noteOthers(root, { path: [], known: ofConfigs, draft });
   const targets = targetsOf(root, [], draft);
   const own = targets.filter(({ group }) => group !== '*');
-  // a policy is over models: where some targets have one, the others cannot stand beside them
+  // a policy chooses among models: if some targets name a model, those without one cannot be candidates beside them
   const kept = own.length > 0 ? own : targets;
   for (const { path } of targets.filter((target) => !kept.includes(target))) draft.note(path, 'left out: the other targets have a model of their own, and this one has none. Give it override_params.model');
   writeModels(kept, new CatalogueFacts(catalogue), draft);
@@ -67,7 +67,7 @@ export function translatePortkey({ source, catalogue }: FromPortkey): Draft {
   return draft;
 }
 
-/** That of the file, unless a model has it. */
+/** The policy's name: that of the file, unless a model has that name. */
 function policyName({ source, models, notes }: Draft): string {
   const name = basename(source.name, extname(source.name));
   if (!models.has(name)) return name;
@@ -81,7 +81,7 @@ interface Target extends Deployment {
   readonly name: string | null;
 }
 
-/** All targets, those of targets too. */
+/** All targets, including nested ones. */
 function targetsOf(fields: Fields, path: Path, draft: Draft): Target[] {
   const { targets } = fields;
   if (!Array.isArray(targets)) return targetOf(fields, path, draft);
@@ -96,7 +96,7 @@ function targetsOf(fields: Fields, path: Path, draft: Draft): Target[] {
   });
 }
 
-/** A target without a model of its own has that of what it stands in. */
+/** A target without a model takes that of the target around it. */
 function withModelOf(outer: Fields, inner: Fields): Fields {
   const { model } = fieldsOf(outer['override_params']);
   return model === undefined ? inner : { ...inner, override_params: { model, ...fieldsOf(inner['override_params']) } };
@@ -160,7 +160,7 @@ function hostOf(fields: Fields, vendor: string): string | null {
 interface Strategy {
   readonly targets: readonly Target[];
   readonly draft: Draft;
-  /** Whether the policy has candidates: it stands under a name of its own. */
+  /** Whether the policy has candidates and so a name of its own. */
   readonly isPolicy: boolean;
 }
 
@@ -206,7 +206,7 @@ function rulesOf(strategy: Fields, targets: readonly Target[], draft: Draft): ob
 
 const metadataName = (field: string): string | null => (field.startsWith('metadata.') ? `meta.${field.slice('metadata.'.length).toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}` : null);
 
-/** Portkey tries again five times at most. */
+/** Portkey retries five times at most. */
 function writeSettings(policy: Record<string, unknown>, root: Fields, draft: Draft): void {
   const retry = snake(fieldsOf(root['retry']));
   const attempts = numberOf(retry['attempts']);

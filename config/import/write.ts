@@ -1,4 +1,4 @@
-/** Writes a draft as a config file, with what did not come along at its top. */
+/** Writes a draft as a config file. The parts without a counterpart are listed at its top. */
 import { Document, isCollection, visit } from 'yaml';
 import type { Draft, Item, Note } from './draft.ts';
 import { printable } from '../../core/table.ts';
@@ -51,7 +51,7 @@ export const section = (heading: string, lines: readonly string[]): string[] => 
 /** One line for each variable that must be set, without its value. */
 export const secretLines = ({ secrets }: Draft): string[] => Array.from(secrets, ([name, { file, line }]) => `${name}: its value is in line ${line} of ${file}`);
 
-/** One line for each note, in the order of the other file. What many entries have in common is one line. */
+/** One line for each note, in the order of the other file. A note that many entries share is one line. */
 export function noteLines(notes: readonly Note[]): string[] {
   const sorted = notes.toSorted((a, b) => a.line - b.line);
   const groups = Map.groupBy(sorted, ({ what, todo }) => `${what.replace(/\bmodel_list\[\d+\]/, 'model_list[]')}: ${todo}`);

@@ -1,4 +1,4 @@
-/** Resolves `alerts`. The address of the webhook stays a secret: who knows it may post there. */
+/** Resolves `alerts`. The address of the webhook stays a secret, because anybody who knows it can post there. */
 import type { Alerts, AlertRule } from '../../core/limits.ts';
 import { Secret } from '../../core/secret.ts';
 import type { AlertRuleBlock, AlertsBlock } from '../../schemas/alerts.ts';
@@ -10,7 +10,7 @@ const fewest = { requests: 20, attempts: 3 };
 
 type Made = Pick<AlertRule, 'watches' | 'above' | 'least' | 'name'> & Partial<Pick<AlertRule, 'slowMs'>>;
 
-/** What a rule watches: the fields that its entry may have, each with what it makes of the rule. */
+/** What a rule watches: the fields that its entry may have, and how each becomes a rule. */
 const kinds: Readonly<Record<'errors_percent' | 'latency_p95_ms' | 'cost_dollars' | 'provider_down', (block: AlertRuleBlock) => Made>> = {
   errors_percent: ({ errors_percent: above = 0, min_requests: least = fewest.requests }) => ({ watches: 'errors', above, least, name: `errors above ${above} %` }),
   latency_p95_ms: ({ latency_p95_ms: ms = 0, min_requests: least = fewest.requests }) => ({ watches: 'latency', above: percentile, slowMs: ms, least, name: `latency p95 above ${ms} ms` }),

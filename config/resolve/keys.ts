@@ -24,7 +24,7 @@ export function resolveKeys(entries: Entries<KeyBlock>, askable: () => Askable, 
     if (key === undefined && hash === undefined) findings.error(placeOf(entry), 'needs `key` or `hash`', 'for example key: ${SEARCH_KEY}');
     const ofEntry = momentAt(placeOf(entry, 'expires'), expires, findings);
     const hashes = secretsOf(entry).map(({ path, digest, prefix, expires: own, isBlank, isShort }): KeyHash => {
-      // safety: blanks around a key do not count, and without them an empty header would be this key
+      // safety: blanks around a key do not count, so without this check an empty header would match this key
       if (isBlank) findings.error(placeOf(entry, ...path), 'must not be empty', 'take one that `gateway keys create` makes');
       else if (isShort) findings.warn(placeOf(entry, ...path), `is shorter than ${shortestKey} characters, so it can be guessed`, 'take one that `gateway keys create` makes');
       const owner = owners.get(digest);
@@ -51,7 +51,7 @@ interface Written {
   /** A date of its own. */
   readonly expires: string | undefined;
   readonly isBlank: boolean;
-  /** It can be guessed. */
+  /** True: the key can be guessed. */
   readonly isShort: boolean;
 }
 
@@ -68,7 +68,7 @@ function secretsOf({ value: { key, hash } }: Entry<KeyBlock>): Written[] {
   });
 }
 
-/** The moment of a date, where there is one; null: there is none. A text that is no date is reported to `findings`. */
+/** The moment of a date; null: there is no date. A text that is not a date is reported to `findings`. */
 function momentAt(place: Place, text: string | undefined, findings: Findings): number | null {
   if (text === undefined) return null;
   const moment = momentOf(text);
@@ -79,10 +79,10 @@ function momentAt(place: Place, text: string | undefined, findings: Findings): n
 const earliest = (one: number | null, other: number | null): number | null => (one === null ? other : other === null ? one : Math.min(one, other));
 
 const day = 86_400_000;
-/** How long before its end a key is warned of. */
+/** How long before its end the gateway warns of a key. */
 const warnBeforeMs = 7 * day;
 
-/** Warns of an entry whose last key has expired or soon will. Of several keys, an old one is meant to end. */
+/** Warns of an entry whose last key has expired or soon will. Of several keys, the old ones are meant to expire. */
 function warnOfEnd(entry: Entry<KeyBlock>, hashes: readonly KeyHash[], findings: Findings): void {
   const last = Math.max(...hashes.map(({ expiresAt }) => expiresAt ?? Infinity));
   const left = last - Date.now();

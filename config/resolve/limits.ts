@@ -9,10 +9,10 @@ import type { Findings, Place } from '../problems.ts';
 import type { Reading } from '../read.ts';
 import type { Path } from '../source.ts';
 
-/** What `match` may be about. */
+/** The values that `match` may name. */
 interface KnownValues {
   readonly keys: readonly string[];
-  /** Their ids, and the beginnings that wildcards let through. */
+  /** The ids of models, and the prefixes that wildcards let through. */
   readonly models: () => Askable;
   readonly providers: readonly string[];
 }
@@ -32,7 +32,7 @@ export function resolveLimits(main: Reading, known: KnownValues, findings: Findi
   });
 }
 
-/** Resolves the amounts of a limit, or of a key. Where there are none, that is reported to `findings`. */
+/** Resolves the amounts of a limit, or of a key. A limit without any amount is reported to `findings`. */
 export function resolveAmounts({ requests_per_minute: requests, tokens_per_minute: tokens, concurrent, budget }: KeyLimitsBlock, place: (...inside: Path) => Place, findings: Findings): Amounts {
   if (budget !== undefined) checkDollars(budget.dollars, place('budget', 'dollars'), findings);
   if (requests === undefined && tokens === undefined && concurrent === undefined && budget === undefined) findings.error(place(), 'limits nothing', 'add requests_per_minute, tokens_per_minute, concurrent or budget');

@@ -23,13 +23,13 @@ interface ModelFacts {
   readonly known: KnownDialects;
   /** Names of models at providers, by provider and by model id. */
   readonly deployments: Deployments;
-  /** The config file itself: what it says is meant, where an included catalogue names whatever exists. */
+  /** The config file itself. What it says about a provider must be true; an included catalogue may name providers that this config does not have. */
   readonly main: Reading;
 }
 
 type Deployments = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
-/** The names that providers give to models. A name for a model that the provider does not serve is pointed out. */
+/** The names that providers give to models. A name for a model that the provider does not serve is reported. */
 export function deploymentsOf(providers: Entries<ProviderBlock>, models: Entries<WholeModel>, findings: Findings): Deployments {
   const sound = [...providers.values()].filter(({ isSound }) => isSound);
   for (const entry of sound.filter(({ value }) => Object.keys(value.deployments).length > 0)) {
@@ -49,7 +49,7 @@ export interface Offer {
   readonly absent: ReadonlySet<string>;
 }
 
-/** Leaves out what included files say of providers that are not declared. */
+/** Leaves out mappings of included files to providers that are not declared. */
 export function offerOf(entries: Entries<ModelBlock>, { providers, main }: Pick<ModelFacts, 'providers' | 'main'>): Offer {
   const models = new Map<string, Entry<WholeModel>>();
   const absent = new Set<string>();
@@ -78,12 +78,12 @@ export function resolveModels(entries: Entries<WholeModel>, facts: ModelFacts, f
   });
 }
 
-/** Whether it stands for every name that begins like its own. */
+/** Whether the model matches every name that begins like its own. */
 export const isWildcard = ({ id }: Pick<ModelBlock, 'id'>): boolean => id.endsWith('*');
 
 const noCost = { prompt: '0', completion: '0' };
 
-/** Prices that nobody knows are an empty block, which also replaces known ones. Null: the block says nothing. */
+/** The prices of a block. An explicit "unknown" is an empty block, which also replaces known prices. Null: the block says nothing. */
 const pricesOf = (block: PricingBlock | undefined): Pricing | null => (block === undefined ? null : typeof block === 'string' ? {} : block);
 
 function resolveModel(block: WholeModel, deployments: Deployments): Model {
@@ -150,10 +150,10 @@ function resolveMapping(block: MappingBlock, externalId: string): Mapping {
   };
 }
 
-/** The efforts of auto-routed requests: the first that the model takes. */
+/** The efforts for auto-routed requests: the first one that the model takes is used. */
 const autoEfforts = ['low', 'medium', 'high', 'xhigh'] as const;
 
-/** What is let through may be able to do everything: the provider says what it cannot. A budget is the exception: many dialects have no field for one and would drop it, so the wildcard must state it. */
+/** The abilities of a model behind a wildcard: it may be able to do everything, and the provider refuses what it cannot. A budget is the exception: many dialects have no field for one and would drop it, so the wildcard must state it. */
 const anything = { tools: true, parallelToolCalls: true, vision: true };
 const anyEffort: ReasoningAbility = { efforts: null, max_tokens: false, auto_effort: null, exposes: 'text', think_tags: false };
 
@@ -172,7 +172,7 @@ function resolveReasoning(block: ReasoningBlock): ReasoningAbility | null {
   };
 }
 
-/** Whether the dialect has a field for a budget of the model. A dialect that is not known, or that does not say, may have one. */
+/** Whether the dialect has a field for a budget of the model. An unknown dialect, and one that does not declare it, may have one. */
 function takesBudget({ providerId, externalId, dialect }: MappingBlock, id: string, { providers, known }: Pick<ModelFacts, 'providers' | 'known'>): boolean {
   const vendor = providers.get(providerId) ?? providerId;
   return known.dialects.get(dialect ?? vendor)?.takesBudget?.({ id, externalId: externalId ?? id, vendor }) ?? true;

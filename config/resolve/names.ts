@@ -16,11 +16,11 @@ export interface Names {
   readonly aliases: ReadonlyMap<string, string>;
   /** Names of policies that have `candidates`. */
   readonly policies: ReadonlySet<string>;
-  /** Ids of included models that no provider of this config serves: nobody can ask for them, and a policy may name them. */
+  /** Ids of included models that no provider of this config serves: callers cannot ask for them, but a policy may name them. */
   readonly absent: ReadonlySet<string>;
 }
 
-/** What has names. */
+/** The entries that have names. */
 export interface Named extends Offer {
   readonly policies: Entries<PolicyBlock>;
 }
@@ -48,7 +48,7 @@ export function resolveNames({ models, absent, policies }: Named, findings: Find
   return { ids, aliases, absent, policies: new Set(withCandidates.map(({ id }) => id)) };
 }
 
-// the value may be faulty: its names are collected all the same, so that references to it are not reported as faults
+// a faulty value's names are collected too, so that references to them are not reported as faults
 function aliasesOf({ value }: Entry<WholeModel>): string[] {
   return listOf(value.aliases).filter((alias) => typeof alias === 'string');
 }

@@ -34,14 +34,14 @@ export interface PluginSet {
   readonly named: readonly NamedPlugin[];
   /** Whether every entry of the list is well formed and its plugin was loaded. */
   readonly isComplete: boolean;
-  /** Absolute paths that entries name, and where there is no file. */
+  /** Absolute paths in entries where no file exists. */
   readonly absent: readonly string[];
 }
 
 interface WantedPlugin {
   readonly use: string;
   readonly options: Record<string, unknown>;
-  /** The path of its options, also where the file has none. */
+  /** The path of the plugin's options, even if the file has none. */
   readonly path: Path;
   /** Where a fault of the plugin is shown. */
   readonly place: Place;
@@ -81,7 +81,7 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
   return { loaded, entries, named, isComplete, absent };
 }
 
-/** A dialect that two plugins have, or answer for, would be that of whichever is listed last or answers first, for every provider that names it. */
+/** Reports a dialect that two plugins have, or answer for: it would depend on the order of the plugins which of them a provider gets. */
 function reportSpokenTwice({ name, dialects = [], serves = [] }: AnyPlugin, place: Place, { speakers, findings }: { speakers: Map<string, string>; findings: Findings }): void {
   for (const dialect of [...dialects.map((one) => one.name), ...serves]) {
     const other = speakers.get(dialect) ?? name;

@@ -1,4 +1,4 @@
-/** Checks prices: each is exact, and a model without one is pointed out, because its requests have no cost. */
+/** Checks prices: each must be exact. A model without a price is reported, because its requests have no cost. */
 import { formatDollars, parseDollars } from '../../core/money.ts';
 import type { ModelBlock } from '../../schemas/models.ts';
 import type { PricingBlock } from '../../schemas/pricing.ts';

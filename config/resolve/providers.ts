@@ -86,7 +86,7 @@ function resolveProvider(entry: Entry<ProviderBlock>, known: KnownDialects, find
   return provider;
 }
 
-/** The keys of a provider, and the variable without which it is off. Of a list of keys those are left out whose variables are not set; where none is left, the provider is off. */
+/** The keys of a provider, and the variable without which it is off. In a list of keys, keys whose variables are not set are left out; if none is left, the provider is off. */
 function resolveAccess(entry: Entry<ProviderBlock>, findings: Findings): { keys: Secret[]; missing: string | null } {
   const { value: { api_key: written }, reading } = entry;
   const missing = reading.expansion.missing.filter(({ path }) => startsWith(path, entry.path));
@@ -104,10 +104,10 @@ function resolveAccess(entry: Entry<ProviderBlock>, findings: Findings): { keys:
   return { keys, missing: without[0]?.variable ?? null };
 }
 
-/** What other programs expand, and this file does not. */
+/** References that other programs expand, but this file does not. */
 const otherReference = /^(?:os\.environ\/|process\.env\.|\{\{ *(?:env\.)?|env[.:/]|%)([A-Za-z_][A-Za-z0-9_]*)(?: *\}\}|%)?$/;
 
-/** Why this is no key, and what to do; null where it may be one. */
+/** Why the text cannot be a key, and what to do; null where it may be one. */
 function keyFault(text: string): [fault: string, hint: string] | null {
   const [, variable] = otherReference.exec(text) ?? [];
   if (variable !== undefined) return ['is the name of a variable, and not expanded', `write \${${variable}}`];
@@ -149,7 +149,7 @@ function isCertificate(text: string): boolean {
 /** The settings that an entry has beside those of every provider. */
 const ownSettings = (value: ProviderBlock): (readonly [string, string])[] => Object.entries(value as Record<string, unknown>).filter((setting): setting is [string, string] => !ownFields.has(setting[0]));
 
-/** Warns of settings that no dialect of the provider knows: they would do nothing. Where a plugin answers without a dialect, nobody can say. @param models may name other dialects for a provider, which read its settings too */
+/** Warns of settings that no dialect of the provider knows, because they would do nothing. Where a plugin answers without a dialect, this is not known. @param models may name other dialects for a provider, which read its settings too */
 export function warnOfSettings(entries: Entries<ProviderBlock>, { models, known: { dialects } }: { readonly models: readonly Model[]; readonly known: KnownDialects }, findings: Findings): void {
   for (const entry of [...entries.values()].filter(({ isSound }) => isSound)) {
     const given = ownSettings(entry.value);
@@ -164,7 +164,7 @@ export function warnOfSettings(entries: Entries<ProviderBlock>, { models, known:
   }
 }
 
-/** The provider's dialect says which of its settings are secret. One that it does not know is secret where any dialect says so. */
+/** The provider's dialect says which of its settings are secret. A setting that it does not know is secret if any dialect says so. */
 function resolveSettings(value: ProviderBlock, dialect: string, { dialects }: KnownDialects): Record<string, string | Secret> {
   const isSecretSomewhere = (name: string): boolean => [...dialects.values()].some(({ settings }) => settings?.[name] === 'secret');
   const isSecret = (name: string): boolean => {
@@ -209,7 +209,7 @@ function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, f
   }
 }
 
-/** Warns of an address that leads to the wrong path: newcomers give the whole address of an endpoint, or that of the server alone. */
+/** Warns of an address with the wrong path: newcomers often give the whole address of an endpoint, or that of the server alone. */
 function checkPath(entry: Entry<ProviderBlock>, { baseUrl }: Provider, { dialect, findings }: { dialect: Dialect; findings: Findings }): void {
   if (baseUrl === null || !URL.canParse(baseUrl)) return;
   const endpoint = /\/(?:chat\/completions|completions|messages|responses|embeddings|models)$/.exec(baseUrl)?.[0];

@@ -14,7 +14,7 @@ import type { Reading } from '../read.ts';
 import type { Path } from '../source.ts';
 import { resolveTls } from './tls.ts';
 
-/** What the `server` block itself does not say. */
+/** Facts that the `server` block does not have. */
 export interface ServerFacts {
   /** Values from the command line; they win over the file. */
   readonly overrides: { readonly host?: string | undefined; readonly port?: number | undefined };
@@ -78,7 +78,7 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound, home
   };
 }
 
-/** Reports a host that is none, and one at which other machines reach a gateway without keys. */
+/** Reports a host that is not valid, and one at which other machines could reach a gateway without keys. */
 function judgeHost(host: string, { isGuarded, bound }: Pick<ServerFacts, 'isGuarded' | 'bound'>, report: (text: string, fix: string) => void): void {
   if (isIP(host) === 0 && !/^[\w.-]+$/.test(host)) {
     const [, inBrackets, name = inBrackets] = /^(?:\w+:\/\/)?(?:\[([^\]]+)\]|([^\s:/*[\]]+))(?:[:/]|$)/.exec(host) ?? [];
@@ -88,12 +88,12 @@ function judgeHost(host: string, { isGuarded, bound }: Pick<ServerFacts, 'isGuar
   } else if (!isGuarded && !isLoopback(host)) {
     report(`other machines can reach the gateway on ${host}, and there are no keys`, 'add `keys`, or write host: 127.0.0.1');
   } else if (!isGuarded && bound !== null && !isLoopback(bound)) {
-    // safety: a reload closes no port, so without keys the gateway would be open to everybody who reaches it now
+    // safety: a reload closes no port, so without keys the gateway would be open to every machine that reaches it now
     report(`the running gateway listens on ${bound} until it is restarted, where other machines can reach it, and there are no keys`, 'keep `keys`, or restart the gateway with this file');
   }
 }
 
-/** Why no browser sends an origin in this form; null: one does. Origins are compared as texts, so such a form would allow nothing, unseen. */
+/** Why no browser sends an origin in this form; null: browsers do. Origins are compared as texts, so such a form would silently allow nothing. */
 function faultOfOrigin(written: string): { readonly text: string; readonly fix: string } | null {
   if (written === '*') return null;
   if (written.includes('*')) return { text: 'stands for no group of origins, so it allows nothing', fix: 'write each origin, or "*" for all' };
@@ -106,7 +106,7 @@ function faultOfOrigin(written: string): { readonly text: string; readonly fix: 
 
 function resolveLimits({ limits }: ServerBlock, workers: number): Server['limits'] {
   const ofHeap = defaultsOfHeap();
-  // each worker counts for itself; the heap is its own
+  // each worker counts for itself, and has a heap of its own
   const share = (ofMachine: number | undefined): number | null => (ofMachine === undefined ? null : Math.ceil(ofMachine / workers));
   return {
     body: limits.body,

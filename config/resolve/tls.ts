@@ -1,4 +1,4 @@
-/** Resolves `server.tls`: reads the certificate and its key. Both files belong to the config, so a renewed certificate is a change of it. */
+/** Resolves `server.tls`: reads the certificate and its key. Both files belong to the config, so a renewed certificate is a change of the config. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -38,13 +38,13 @@ export function resolveTls({ value, source }: Reading, files: string[], findings
 }
 
 interface Fault {
-  /** The file that has it. */
+  /** Which of the two files it is. */
   readonly name: 'cert' | 'key';
   readonly text: string;
   readonly fix: string;
 }
 
-/** What is wrong with two files that were read; null: nothing. */
+/** The fault of the certificate and its key; null: none. */
 function faultOf({ cert, key }: { readonly cert: string; readonly key: string }): Fault | null {
   if (codeOf(() => new X509Certificate(cert)) !== null) return { name: 'cert', text: 'is no certificate in PEM', fix: 'name the file with the whole chain, which begins with -----BEGIN CERTIFICATE-----' };
   if (/^(?:-----BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED)/m.test(key)) return { name: 'key', text: 'has a passphrase, which the gateway does not know', fix: 'write a file without one: openssl pkey -in KEY -out NEW' };
@@ -53,7 +53,7 @@ function faultOf({ cert, key }: { readonly cert: string; readonly key: string })
   return code === null ? null : { name: 'cert', text: `does not go with server.tls.key (${code})`, fix: 'name the file with the whole chain, its own certificate first, and the key that it was issued for' };
 }
 
-/** The code of what a function throws; null: it throws nothing. */
+/** The code of the error that a function throws; null: it throws none. */
 function codeOf(run: () => unknown): string | null {
   try {
     run();

@@ -1,4 +1,4 @@
-/** Warns of settings whose plugin is not listed: they would do nothing, and nobody would say so. */
+/** Warns of settings whose plugin is not listed, because they would silently do nothing. */
 import { fieldsOf, listOf } from '../../core/wire/fields.ts';
 import type { Fields } from '../../core/wire/fields.ts';
 import type { KeyBlock } from '../../schemas/keys.ts';
@@ -9,7 +9,7 @@ import type { Findings, Place } from '../problems.ts';
 import type { Reading } from '../read.ts';
 import type { Path } from '../source.ts';
 
-/** Where such settings stand. */
+/** The blocks that may have such settings. */
 export interface Settings {
   readonly main: Reading;
   readonly policies: Entries<PolicyBlock>;
@@ -22,7 +22,7 @@ interface Reader {
   readonly nothing: string;
 }
 
-/** The plugins that read a setting, and what becomes of the setting without the plugin. */
+/** The plugins that read a setting, and the effect of the setting without the plugin. */
 const readers: readonly Reader[] = [
   { plugin: 'route/limits', setting: 'limits', nothing: 'nothing is limited' },
   { plugin: 'log/alerts', setting: 'alerts', nothing: 'nothing is watched' },
@@ -44,7 +44,7 @@ export function warnOfUnlisted(settings: Settings, listed: ReadonlySet<string>, 
 
 type Blocks = Readonly<Partial<Record<Reader['setting'], unknown>>>;
 
-/** The first place where the setting is in use: as a block of its own, in the default policy, in a policy or at a key. */
+/** The first place that uses the setting: a block of its own, the default policy, a policy or a key. */
 function placeOf(setting: Reader['setting'], { main, policies, keys }: Settings): Place | undefined {
   const isUsed = (block: Blocks): boolean => (Array.isArray(block[setting]) ? block[setting].length > 0 : block[setting] !== undefined && block[setting] !== false);
   const inMain = (...path: Path): Place => ({ source: main.source, path, at: 'key' });
@@ -55,7 +55,7 @@ function placeOf(setting: Reader['setting'], { main, policies, keys }: Settings)
   return entry === undefined ? undefined : keyOf(entry, setting);
 }
 
-/** The first budget, or the first alert that goes by dollars: where no request has a cost, they count nothing. */
+/** The first budget, or the first alert in dollars: if no request has a cost, these count nothing. */
 function placeOfDollars({ main, keys }: Settings): Place | undefined {
   const limits = rowsOf(main.value['limits']).findIndex((limit) => limit['budget'] !== undefined);
   if (limits >= 0) return { source: main.source, path: ['limits', limits, 'budget'], at: 'key' };

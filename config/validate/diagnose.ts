@@ -143,7 +143,7 @@ const yesAndNo: Readonly<Record<string, string>> = { yes: 'true', on: 'true', tr
 
 const unitsInMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000 };
 
-/** `30s` → 30000; null where it is no time. */
+/** `30s` → 30000; null where the text is not a time. */
 function millisecondsOf(text: string): number | null {
   const [, number, unit = ''] = /^(\d+(?:\.\d+)?) ?(\w+)$/.exec(text) ?? [];
   const inMs = Object.hasOwn(unitsInMs, unit) ? unitsInMs[unit] : undefined;
@@ -160,7 +160,7 @@ function typeHint(error: ErrorObject, { source, expansion, pathOf }: Origin, wan
   if (expansion.writtenAt(path) !== null || isSecretPath(path)) return null;
   if (typeof data === 'number' || typeof data === 'boolean') {
     const text = withoutExponent(literal(error, source, path));
-    // in quotes it would be the next fault
+    // in quotes, this text would be the next fault
     if (!new RegExp(schemaOf(error).pattern ?? '', 'u').test(text)) return wantedText(error);
     return wanted.includes('string') ? `write "${text}" in quotes` : null;
   }

@@ -59,7 +59,7 @@ function check({ reading, base, value, validator }: Check, findings: Findings): 
   const pathOf = ({ instancePath }: Fault): Path => [...base, ...pointerSteps(instancePath, value)];
   const isMissing = (path: Path): boolean => expansion.missing.some((miss) => keyOf(miss.path) === keyOf(path));
   const { accepts, explains } = validator;
-  // a provider without its variable is off, and has no faults for that
+  // a provider whose variable is not set is off, and that causes no fault
   const isFine = (): boolean => accepts(value) || (accepts.errors ?? []).every((fault) => isMissing(pathOf(fault)));
   const isConverted = (fault: Fault): boolean =>
     (fault.keyword === 'type' || fault.keyword === 'const') && expansion.writtenAt(pathOf(fault)) !== null && convert(value, pathOf(fault).slice(base.length), fault);

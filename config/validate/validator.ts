@@ -4,7 +4,7 @@ import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv';
 import { sha256 } from '../fingerprint.ts';
 import { compiled } from './compiled.js';
 
-/** What makes a value valid; `npm run generate` compiles with the same. */
+/** The options that decide which values are valid; `npm run generate` compiles with the same options. */
 export const meaning = {
   strict: true,
   // the branches of a `discriminator` may require keys that only their parent declares, and the reverse
@@ -19,7 +19,7 @@ export const meaning = {
 /** Keywords that only editors read. */
 export const editorKeywords = ['markdownDescription', 'defaultSnippets', 'deprecationMessage'];
 
-/** The key of a schema in `compiled`. A schema that has changed since has another one. */
+/** The key of a schema in `compiled`. A changed schema has another key. */
 export const hashOf = (schema: object): string => sha256(JSON.stringify(schema)).slice(0, 16);
 
 /** Where a value is not valid, and by which keyword of the schema. */
@@ -50,7 +50,7 @@ function compile(schema: object): ValidateFunction {
   try {
     return ajv.compile(schema);
   } catch (fault) {
-    // Ajv keeps a schema that is not valid, and says less of it the next time
+    // Ajv keeps an invalid schema, and would report less about it the next time
     ajv.removeSchema(schema);
     throw fault;
   }

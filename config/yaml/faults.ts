@@ -1,4 +1,4 @@
-/** What to do about a fault of YAML: the reader says what is wrong, and in its own terms. */
+/** The fixes for faults of YAML, because the reader's messages use its own terms. */
 import type { Alias, Document, Node, YAMLError } from 'yaml';
 import type { Range } from '../json.ts';
 import { keyText, mergeKey } from '../source.ts';
@@ -20,7 +20,7 @@ const fixes: readonly (readonly [piece: RegExp, fix: string])[] = [
 
 const unclosed = /^Missing closing ["']quote/;
 
-/** Where a fault is. Of a quote that is not closed the reader says where the text ended, which may be the end of the file: it is where the quote begins. */
+/** The place of a fault. For a quote that is not closed, the reader reports where the text ended, which may be the end of the file; this is where the quote begins. */
 export function rangeOf({ message, pos }: Pick<YAMLError, 'message' | 'pos'>, document: Document): Range {
   if (!unclosed.test(message)) return pos;
   let begin = pos[0];
@@ -42,7 +42,7 @@ interface BrokenAlias {
   readonly fix: string;
 }
 
-/** The aliases that have no value, or one of the wrong kind: the reader says that there is one, and not where. */
+/** The aliases that have no value, or one of the wrong kind: the reader reports that there is one, but not its place. */
 export function brokenAliases(document: Document): readonly BrokenAlias[] {
   const { isMap, isSeq, visit } = yaml();
   const broken: BrokenAlias[] = [];
@@ -57,12 +57,12 @@ export function brokenAliases(document: Document): readonly BrokenAlias[] {
   return broken;
 }
 
-/** The aliases that stand inside the value that they stand for: a value that holds itself has no end. */
+/** The aliases that are inside the value that they name: such a value would have no end. */
 export function endlessAliases(document: Document): readonly BrokenAlias[] {
   const endless: BrokenAlias[] = [];
   yaml().visit(document, {
     Alias(_, alias: Alias, ancestors) {
-      // cost: to resolve an alias is to look through the document
+      // cost: resolving an alias searches the document
       const mayBe = ancestors.some((one) => (one as { anchor?: string }).anchor === alias.source);
       if (mayBe && alias.range && ancestors.includes(alias.resolve(document) as Node)) endless.push({ range: [alias.range[0], alias.range[1]], message: 'not valid YAML: this alias stands inside the value that it stands for', fix: 'write the value out' });
     },

@@ -24,7 +24,7 @@ export interface Deployment {
 
 /** Parameters of a request that LiteLLM sets for its callers. */
 const ofRequests = new Set(['temperature', 'max_tokens', 'max_completion_tokens', 'top_p', 'top_k', 'seed', 'stop', 'n', 'presence_penalty', 'frequency_penalty', 'reasoning_effort', 'thinking', 'response_format', 'user', 'logit_bias', 'tools', 'tool_choice', 'extra_body', 'allowed_openai_params', 'verbosity', 'service_tier', 'dimensions', 'encoding_format', 'input_type']);
-/** Parameters that other parts of this import read, or that say what the gateway does anyway. */
+/** Parameters that other parts of this import read, or that describe what the gateway does in any case. */
 const readElsewhere = ['model', 'custom_llm_provider', 'rpm', 'tpm', 'weight', 'order', 'timeout', 'stream_timeout', 'max_retries', 'num_retries', 'max_parallel_requests', 'max_budget', 'budget_duration', 'input_cost_per_token', 'output_cost_per_token', 'cache_read_input_token_cost', 'cache_creation_input_token_cost', 'drop_params', 'litellm_credential_name', 'api_type', 'stream', 'merge_reasoning_content_in_choices'];
 /** Kinds of models that the gateway has no door for. */
 const otherModes = new Set(['image_generation', 'image_edit', 'audio_transcription', 'audio_speech', 'rerank', 'moderation', 'completion', 'batch', 'ocr', 'video_generation', 'realtime', 'search', 'vector_store']);
@@ -38,7 +38,7 @@ const advice: Readonly<Record<string, string>> = {
   extra_headers: '`headers` of the provider take texts only',
 };
 
-/** Reads the list. What cannot be asked is noted. */
+/** Reads the list. Entries that the gateway cannot ask are noted. */
 export function readDeployments(draft: Draft): Deployment[] {
   const credentials = new Map(listOf(draft.source.value['credential_list']).map(fieldsOf).map((entry) => [entry['credential_name'], fieldsOf(entry['credential_values'])]));
   return listOf(draft.source.value['model_list']).flatMap((raw, at) => {
@@ -87,7 +87,7 @@ function withHeaders(account: Account, given: Given): Account {
   given.use('headers', 'extra_headers');
   if (texts.length === 0) return account;
   const headers = new Given('', own, { draft: given.draft, path: [...given.path, 'extra_headers'] });
-  // safety: nobody knows which header has a secret
+  // safety: any other header may hold a secret
   const value = (name: string): string => (plainHeaders.test(name) ? headers.text(name) : headers.secret(name, variableOf(`${account.name} ${name}`))) ?? '';
   const named = texts.map((name) => [sendable(name), value(name)]);
   for (const name of texts) if (sendable(name) !== name) given.draft.note([...given.path, 'extra_headers'], `no header can have this name; it is sent as ${sendable(name)}`, name);
@@ -99,7 +99,7 @@ function noteLeft(name: string, path: Path, draft: Draft): void {
   draft.note(path, todo);
 }
 
-/** The provider with this entry, made where there is none. */
+/** The provider with this entry; it is added to the draft if it is not there. */
 export function providerFor({ name, entry, hint = null }: Account, path: Path, draft: Draft): string {
   const { dialect, ...fields } = entry;
   const same = [...draft.providers].find(([id, { value }]) => JSON.stringify(value['dialect'] === undefined ? { dialect: id, ...value } : value) === JSON.stringify({ dialect, ...fields }));
@@ -111,7 +111,7 @@ export function providerFor({ name, entry, hint = null }: Account, path: Path, d
   return id;
 }
 
-/** The share of each deployment in the requests of its group, by the first of `weight`, `rpm` and `tpm` that any of the group has. Null: all have the same share. */
+/** The share of each deployment in the requests of its group, by the first of `weight`, `rpm` and `tpm` that a member of the group has. Null: all shares are equal. */
 export function weightsOf(deployments: readonly Deployment[]): readonly number[] | null {
   for (const metric of ['weight', 'rpm', 'tpm']) {
     const shares = deployments.map(({ params }) => numberOf(params[metric]) ?? 0);

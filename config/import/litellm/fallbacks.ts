@@ -1,4 +1,4 @@
-/** Fallbacks. LiteLLM asks those of a fallback too, before the next one; here they are one list. */
+/** Fallbacks. LiteLLM asks the fallbacks of a fallback too, before the next one; here they become one list. */
 import type { Draft, Place } from '../draft.ts';
 import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
 import { textsOf } from '../foreign.ts';
@@ -41,13 +41,13 @@ export function writeFallbacks(draft: Draft, groups: FallbackGroups): void {
 /** LiteLLM follows five. */
 const deepest = 5;
 
-/** A model's fallbacks, each with its own behind it. */
+/** A model's fallbacks, each followed by its own fallbacks. */
 function chainOf(id: string, fallbacksOf: (id: string) => readonly string[], seen: readonly string[] = [id]): string[] {
   if (seen.length > deepest) return [];
   return fallbacksOf(id).filter((one) => !seen.includes(one)).flatMap((one) => [one, ...chainOf(one, fallbacksOf, [...seen, one])]);
 }
 
-/** The fallbacks of each model, by one of the settings; `*` are those of all others. */
+/** The fallbacks of each model in one of the settings; `*` has those of all other models. */
 function namedIn(kind: string, draft: Draft, groups: Groups): Named {
   const setting = settingOf(draft, kind);
   const named = new Map<string, readonly string[]>();
@@ -78,7 +78,7 @@ function absent(name: string, { draft, path }: Place): string[] {
   return [];
 }
 
-/** The model of this name: by its group, by an alias, or by the id of one of its deployments. */
+/** The model of a name: of a group, an alias, or the id of a deployment. */
 function modelOf(name: string, draft: Draft, { ids, deployments }: Groups): string | null {
   const own = ids.get(name) ?? ids.get(deployments.find(({ info }) => info['id'] === name)?.group ?? '') ?? [...draft.models].find(([, { value }]) => listOf(value['aliases']).includes(name))?.[0];
   return own === undefined || own.endsWith('*') ? null : own;

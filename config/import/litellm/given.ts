@@ -21,7 +21,7 @@ export function written(text: string): string {
   return variable === undefined ? literal(text) : reference(variable);
 }
 
-/** Words that stand where a key is wanted and none is needed. */
+/** Placeholder words in place of a key that is not needed. */
 const noKey = /^(?:none|null|empty|dummy|not-needed|no-key|)$/i;
 
 export class Given {
@@ -40,12 +40,12 @@ export class Given {
     this.#used = place.used ?? new Set();
   }
 
-  /** The same under another name of the model. */
+  /** The same parameters under another name of the model. */
   named(model: string): Given {
     return new Given(model, this.params, { path: this.path, draft: this.draft, used: this.#used });
   }
 
-  /** The first of these that is set. */
+  /** The first of these parameters that is set. */
   text(...names: readonly string[]): string | null {
     for (const name of names) this.#used.add(name);
     const name = names.find((one) => textOf(this.params[one]) !== null);
@@ -64,7 +64,7 @@ export class Given {
     return environ.test(text) ? written(text) : this.draft.secret(text, variable, [...this.path, name]);
   }
 
-  /** Whether one of these is set, whatever its value. */
+  /** Whether one of these parameters is set, whatever its value. */
   has(...names: readonly string[]): boolean {
     return names.some((name) => this.params[name] !== undefined && this.params[name] !== null);
   }
@@ -78,7 +78,7 @@ export class Given {
     this.draft.note([...this.path, name], todo);
   }
 
-  /** Parameters that nobody has asked for. */
+  /** Parameters that no other part has read. */
   left(): string[] {
     return Object.keys(this.params).filter((name) => !this.#used.has(name) && this.params[name] !== null);
   }

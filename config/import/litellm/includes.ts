@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { textsOf } from '../foreign.ts';
 import type { Foreign } from '../foreign.ts';
 
-/** Entries of a list that one file brought: those from `first` on. */
+/** The entries of a list that one file added: those from `first` on. */
 interface Brought {
   readonly file: Foreign;
   readonly first: number;

@@ -31,13 +31,13 @@ export function writeModels(deployments: readonly Deployment[], facts: Catalogue
 
 const targetOf = ({ providerId, account }: Deployment): string => `${providerId}/${account.externalId}`;
 
-/** Providers of entries that did not come along. */
+/** Drops the providers of entries that were left out. */
 function dropUnused({ models, providers }: Draft): void {
   const used = new Set([...models.values()].flatMap(({ value }) => (value['providers'] as readonly Fields[]).map(({ providerId }) => providerId)));
   for (const id of providers.keys()) if (!used.has(id)) providers.delete(id);
 }
 
-/** By their `order`, and each target once. */
+/** The members by their `order`, each target once. */
 function inOrder(members: readonly Deployment[]): Deployment[] {
   const targets = members.map(targetOf);
   return members.filter((member, at) => targets.indexOf(targetOf(member)) === at).toSorted((a, b) => (numberOf(a.params['order']) ?? Infinity) - (numberOf(b.params['order']) ?? Infinity));
@@ -94,13 +94,13 @@ function writeModel(id: string, members: readonly Deployment[], { facts, draft }
   draft.models.set(id, { value: { id, ...shared, ...(same && { pricing: own }), providers: mappingsOf(members, ability) }, remark: `${draft.where(...members.map(({ path }) => path))}; ${remark}` });
 }
 
-/** Names under which the catalogue may know it. */
+/** Names under which the catalogue may have the model. */
 function namesOf({ account, info }: Deployment, id: string): string[] {
   const base = textOf(info['base_model'])?.split('/').at(-1);
   return [base, account.externalId, account.externalId.split('/').at(-1), id].filter((name) => name !== undefined);
 }
 
-/** What `model_info` says of the model. */
+/** The facts of the model in `model_info`. */
 function factsOf(members: readonly Deployment[]): Fields {
   const first = (name: string): number | null => members.map(({ info }) => countOf(info[name])).find((count) => count !== null) ?? null;
   const [input, output] = [first('max_input_tokens'), first('max_output_tokens') ?? first('max_tokens')];
@@ -108,7 +108,7 @@ function factsOf(members: readonly Deployment[]): Fields {
   return said({ architecture: isVector && { output_modalities: ['embeddings'] }, context_length: input, max_output_tokens: isVector ? null : output });
 }
 
-/** Prices of its own, as decimals. */
+/** Prices in the entry itself, as decimals. */
 function pricesOf({ params, info }: Deployment): Fields | null {
   const price = (name: string): string | null => decimal(numberOf(params[name]) ?? numberOf(info[name]));
   const stated = said({ prompt: price('input_cost_per_token'), completion: price('output_cost_per_token'), input_cache_read: price('cache_read_input_token_cost'), input_cache_write: price('cache_creation_input_token_cost') });

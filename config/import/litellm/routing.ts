@@ -1,4 +1,4 @@
-/** Strategies, retries, fallbacks, aliases, time limits and rests: `router_settings`, and what `litellm_settings` says of the same. */
+/** Strategies, retries, fallbacks, aliases, timeouts and cooldowns: `router_settings`, and the same settings in `litellm_settings`. */
 import type { Draft } from '../draft.ts';
 import { nameOf } from '../draft.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
@@ -10,7 +10,7 @@ import type { Groups } from './fallbacks.ts';
 import { mostAttempts, writeFallbacks } from './fallbacks.ts';
 import { settingOf } from './sections.ts';
 
-/** What both sections may say, and this file reads. */
+/** Settings that both sections may have and this file reads. */
 export const routingSettings: readonly string[] = [
   'routing_strategy', 'num_retries', 'timeout', 'request_timeout', 'stream_timeout', 'allowed_fails', 'cooldown_time', 'disable_cooldowns', 'fallbacks', 'context_window_fallbacks',
   'content_policy_fallbacks', 'default_fallbacks', 'model_group_alias', 'provider_budget_config', 'optional_pre_call_checks',
@@ -63,7 +63,7 @@ function writeAliases(draft: Draft, { ids }: Groups): void {
 
 const withAlias = ({ id, aliases, ...rest }: Fields, alias: string): Fields => ({ id, aliases: [...listOf(aliases), alias], ...rest });
 
-/** LiteLLM tries this often again where nothing is said. */
+/** LiteLLM's number of retries where none is set. */
 const usualRetries = 2;
 
 const retriesOf = (draft: Draft): number | null => {
@@ -80,7 +80,7 @@ function writeRetries(draft: Draft): void {
 }
 
 const milliseconds = (seconds: number): number => Math.max(1, Math.round(seconds * 1000));
-/** That of the schema. */
+/** The default of the schema. */
 const usualTotal = 900_000;
 const limitsOfTime = (firstByte: number): Fields => ({ first_byte: firstByte, ...(firstByte > usualTotal && { total: firstByte }) });
 
@@ -98,7 +98,7 @@ function writeTimeouts(draft: Draft, { ids, deployments }: Groups): void {
 
 const longestRest = 60_000;
 
-/** When a deployment rests. It stands with each provider here. */
+/** When a deployment rests. Here the setting belongs to each provider. */
 function writeRests(draft: Draft): void {
   const [fails, cooldown] = [numberOf(settingOf(draft, 'allowed_fails')?.value), numberOf(settingOf(draft, 'cooldown_time')?.value)];
   const isOff = settingOf(draft, 'disable_cooldowns')?.value === true;
@@ -108,7 +108,7 @@ function writeRests(draft: Draft): void {
   for (const [id, item] of draft.providers) draft.providers.set(id, { ...item, value: { ...item.value, breaker } });
 }
 
-/** Limits and budgets of single deployments: those of their provider, where it serves nothing else. */
+/** Limits and budgets of single deployments become those of their provider, if it serves nothing else. */
 function writeDeploymentLimits(draft: Draft, { deployments }: Groups, isEnforced: boolean): void {
   for (const member of deployments) {
     const { params, path, providerId } = member;

@@ -1,9 +1,9 @@
-/** Settings that stand in `router_settings` or in `litellm_settings`. */
+/** Settings that may be in `router_settings` or in `litellm_settings`. */
 import type { Draft } from '../draft.ts';
 import type { Path } from '../../source.ts';
 import { fieldsOf } from '../../../core/wire/fields.ts';
 
-/** A setting that stands in one of the two sections. The router's own counts more. */
+/** A setting of one of the two sections. The router's own section wins. */
 interface Setting {
   readonly path: Path;
   readonly value: unknown;

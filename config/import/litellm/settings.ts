@@ -51,7 +51,7 @@ const budget: Read = (amount, { draft, path, section }) => {
   else if (found !== null) draft.limits.push({ value: { by: 'all', budget: found }, remark: draft.where(path) });
 };
 
-/** What each new key gets: here a limit of every key. */
+/** The limits of each new key become limits of every key. */
 const ofKeys: Read = (value, { draft, path }) => {
   const given = fieldsOf(value);
   const amounts = keyAmounts(given);
@@ -63,7 +63,7 @@ const ofKeys: Read = (value, { draft, path }) => {
 
 const amountNames = new Set(['max_budget', 'budget_duration', 'rpm_limit', 'tpm_limit', 'max_parallel_requests']);
 
-/** The limits of a key, by LiteLLM's names. A text: why its budget has no counterpart. */
+/** The limits of a key, by LiteLLM's names. A text: the reason why its budget has no counterpart. */
 export function keyAmounts(given: Fields): Fields | string {
   const found = budgetOf(given['max_budget'], given['budget_duration']);
   if (typeof found === 'string') return found;
@@ -106,7 +106,7 @@ const cacheParams: Read = (value, { draft, path, section }) => {
   for (const name of ['namespace', 'supported_call_types', 'max_connections', 'similarity_threshold']) if (params[name] !== undefined) draft.note([...path, name], name === 'supported_call_types' ? 'chat, messages, responses and embeddings are cached' : 'has no counterpart');
 };
 
-/** One address instead of host, port and password. The cache and the router may name the same. */
+/** One address in place of host, port and password. The cache and the router may name the same Redis. */
 function writeRedis(params: Fields, { draft, path }: Place): void {
   for (const name of ['redis_startup_nodes', 'sentinel_nodes', 'service_name', 'gcp_service_account']) {
     if (params[name] !== undefined) draft.note([...path, name], 'one Redis is asked, at one address: write redis: { url: … }');

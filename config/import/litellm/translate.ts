@@ -1,4 +1,4 @@
-/** A config file of LiteLLM's proxy as a draft of one for this gateway. */
+/** Translates a config file of LiteLLM's proxy into a draft for this gateway. */
 import { CatalogueFacts } from '../catalogue-facts.ts';
 import { Draft } from '../draft.ts';
 import type { Foreign } from '../foreign.ts';

@@ -4,7 +4,7 @@ import type { Given } from './given.ts';
 
 /** An account at a vendor, or a server. */
 export interface Account {
-  /** The id of the provider, as far as it is free. */
+  /** The id of the provider, unless it is taken. */
   readonly name: string;
   /** The fields of its entry, `dialect` included. */
   readonly entry: Readonly<Record<string, unknown>>;
@@ -20,7 +20,7 @@ type Refusal = string;
 
 type Vendor = (given: Given) => Account | Refusal;
 
-/** The base address without a slash at its end, and with the suffix behind it. */
+/** The base address without a slash at its end, followed by the suffix. */
 function addressed(given: Given, base: string, suffix: string): string {
   if (base.endsWith('}') && suffix !== '') given.draft.note([...given.path, 'api_base'], `the address goes on behind the variable (${suffix}), so its value must not end in a slash`, base);
   const bare = base.replace(/\/+$/, '');
@@ -173,13 +173,13 @@ export const vendors: Readonly<Record<string, Vendor>> = {
   cloudflare: compatible('cloudflare', 'CLOUDFLARE_API_KEY', { base: 'https://api.cloudflare.com/client/v4/accounts/${CLOUDFLARE_ACCOUNT_ID}/ai/v1' }),
 };
 
-/** Vendors whose models are open by `model_name: "*"`, where their keys are in the environment. */
+/** Vendors whose models `model_name: "*"` opens, if their keys are in the environment. */
 export const usualVendors: readonly string[] = ['openai', 'anthropic', 'gemini'];
 
-/** Names without a prefix, by the vendor that LiteLLM takes them to. */
+/** Names without a prefix, and the vendor that LiteLLM assumes for them. */
 const bare: readonly (readonly [RegExp, string])[] = [[openaiModels, 'openai'], [/^claude/, 'anthropic'], [/^command/, 'cohere'], [/^gemini/, 'vertex_ai']];
 
-/** The prefix and the rest of a model's name. Null: no prefix, and nobody knows the vendor. */
+/** The prefix and the rest of a model's name. Null: there is no prefix, and the vendor is not known. */
 export function splitName(name: string, provider: string | null): { readonly prefix: string; readonly model: string } | null {
   const [first = '', ...rest] = name.split('/');
   if (rest.length > 0 && (provider === null || provider === first)) return { prefix: first, model: rest.join('/') };

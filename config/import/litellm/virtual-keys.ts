@@ -17,7 +17,7 @@ interface KeySources {
 }
 
 const byModel = 'limits count by key or by model, not by both: { by: model, … } under `limits`';
-/** What a key may have there and not here. LiteLLM keeps some of it in the key's metadata. */
+/** Properties of a key that have no counterpart here. LiteLLM keeps some of them in the key's metadata. */
 const left: Readonly<Record<string, string>> = {
   aliases: 'an alias is for all callers: `aliases` of the model',
   model_max_budget: byModel,
@@ -28,7 +28,7 @@ const left: Readonly<Record<string, string>> = {
 };
 const isEmpty = (value: unknown): boolean => Object.keys(Object(value ?? {})).length === 0;
 
-/** LiteLLM's words for all models; a model may be called all-minilm. */
+/** LiteLLM's words for all models. They are matched as a whole, because a model may be called all-minilm. */
 const everyModel = new Set(['all-proxy-models', 'all-team-models']);
 
 export function writeKeys({ keys, draft, accessGroups, ids }: KeySources): void {
@@ -66,7 +66,7 @@ export function writeKeys({ keys, draft, accessGroups, ids }: KeySources): void 
 
 const nameOf = (row: Fields): string => textOf(row['key_alias']) ?? textOf(row['key_name']) ?? 'key';
 
-/** The team, the user, and what else are texts. */
+/** The row's metadata: the team, the user, and other values that are texts. */
 function withMetadata(row: Fields): Fields {
   const own = Object.entries(fieldsOf(row['metadata'])).filter(([name, value]) => typeof value === 'string' && /^[\w-]+$/.test(name));
   const metadata = { ...Object.fromEntries(own), ...(textOf(row['team_id']) !== null && { team: textOf(row['team_id']) }), ...(textOf(row['user_id']) !== null && { user: textOf(row['user_id']) }) };
