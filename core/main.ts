@@ -35,6 +35,6 @@ const startedMs = 2000;
 setTimeout(() => {
   module.flushCompileCache();
   // cost: V8 collects the old generation when it is four times as large as what survived the last collection. At one and a half times, a process under
-  //  load takes a third less memory for 1 % more CPU (bench soak). During the start this would cause four collections, which take 100 ms
+  // load takes a third less memory for 1 % more CPU (bench soak). During the start this would cause four collections, which take 100 ms
   v8.setFlagsFromString('--heap-growing-percent=50');
 }, startedMs).unref();

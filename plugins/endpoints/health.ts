@@ -32,7 +32,7 @@ export interface Probe {
 const skipped = { connected: false, error: 'skipped' };
 const words: Readonly<Record<HealthReport['status'], string>> = { ok: 'OK', degraded: 'Degraded: requests are served, but a part is down', error: 'Error: requests cannot be served' };
 
-/** safety: nothing between a load balancer and the gateway may keep an old answer. */
+/** safety: no cache between a load balancer and the gateway may keep an old answer. */
 const probed = (status: Probe['status'], code: number): Answer => json({ status }, { status: code, headers: { 'cache-control': 'no-store' } });
 
 export default definePlugin({

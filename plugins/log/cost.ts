@@ -30,7 +30,7 @@ export default definePlugin({
   },
 });
 
-/** Whether the last attempt used something: one that was refused, or broke before it said anything, adds nothing to what the others used. */
+/** Whether the last attempt used something. An attempt that was refused, or broke before it said anything, adds nothing. */
 const isUsed = ({ response }: RequestRecord, { usage, isLeft, mapping }: Served): boolean => response !== null || usage.input !== null || (isLeft && !mapping.cancellation);
 
 interface Spent {
@@ -49,11 +49,11 @@ function spentAt({ model, mapping, usage, isLeft }: Served, request: ChatRequest
   return { cost, isUpperBound: cost !== null && cost > 0n && (goesOn || straddlesPeak(listed, circumstances) || isOtherTier(circumstances)), prices: pricesFor(billed ?? usage, listed, circumstances) };
 }
 
-/** Each price is 0: the cost is 0 whatever the counts are, also where nobody knows them. */
+/** Whether each price is 0: then the cost is 0, even where the counts are not known. */
 const isFree = ({ tiers, peak, ...prices }: Pricing): boolean =>
   tiers === undefined && peak === undefined && prices.prompt !== undefined && prices.completion !== undefined && Object.values(prices).every((price) => typeof price === 'string' && dollars(price) === 0n);
 
-/** The provider did not get the tool that searches. */
+/** Whether the dialect dropped the tool that searches. */
 const leftSearchOut = ({ adjustments }: RequestRecord): boolean => adjustments.some(({ parameter }) => /^tools\..*search/i.test(parameter));
 
 /** wire: a request is billed by the tier that served it, which may be another one than it asked for (OpenAI: Priority processing). */
@@ -68,17 +68,17 @@ interface LeftAlone extends Pick<Served, 'model' | 'mapping'> {
   readonly circumstances: Circumstances;
 }
 
-/** What a provider may count at most that went on with its answer after the gateway had left; null: nobody knows. */
+/** The most that a provider may count if it went on with its answer after the gateway had left; null: not known. */
 function atMost(usage: Usage, request: ChatRequest, { model, mapping, listed, circumstances }: LeftAlone): Usage | null {
   const estimate = promptEstimate(request);
-  // what is counted of embeddings may be that of some of their calls
+  // for embeddings, the counts may cover only some of the calls
   const input = request.ask?.kind === 'embeddings' ? Math.max(usage.input ?? 0, estimate ?? 0) : (usage.input ?? estimate);
   // a dialect that sends a budget for thinking may add it to the caller's limit
   const asked = mapping.reasoning?.max_tokens === true ? null : request.maxTokens;
   const limits = [asked, model.max_output_tokens].filter((limit) => limit !== null);
   if (input === null || (request.ask === undefined && limits.length === 0)) return null;
   const most = Math.max(request.ask === undefined ? Math.min(...limits) * (request.n ?? 1) : 0, completionTokens(usage) ?? 0);
-  // those of its tier or hour, where the dearer of the two may be the other one
+  // the prices of the tier or the hour, where the dearer of two prices may be the other one
   const prices = pricesFor({ ...usage, input }, listed, circumstances);
   const thoughtIsDearer = dollars(prices.internal_reasoning) > dollars(prices.completion);
   return { ...usage, input, answer: thoughtIsDearer ? 0 : most, reasoning: thoughtIsDearer ? most : 0, ...(circumstances.maySearch && { webSearches: null }) };
@@ -86,7 +86,7 @@ function atMost(usage: Usage, request: ChatRequest, { model, mapping, listed, ci
 
 const dollars = (price: string | undefined): bigint => parseDollars(price ?? '0') ?? 0n;
 
-/** The record whose cost has that of its lost attempts too, which is also told of each. */
+/** The record with the cost of its lost attempts added, and with what each of them used. */
 function withLost(record: RequestRecord, own: Spent, lost: readonly (Spent & { readonly at: number; readonly usage: Usage })[]): RequestRecord {
   const all = [own, ...lost];
   const total = all.reduce<bigint | null>((sum, { cost }) => (sum === null || cost === null ? null : sum + cost), 0n);

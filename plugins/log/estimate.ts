@@ -25,7 +25,7 @@ export default definePlugin({
     hooks.settle.tap({ stage: EARLY }, (record) => {
       const completed = record.served?.lost.length === 0 ? record : withLost(record);
       const { served, request, response } = completed;
-      // without an answer, nobody knows whether the provider counted anything
+      // without an answer, it is not known whether the provider counted anything
       if (served === null || request === null || response === null) return completed;
       const usage = usageOf(served.usage, request, response.choices);
       if (usage === served.usage) return withReasoning(completed, response.choices);
@@ -34,7 +34,7 @@ export default definePlugin({
   },
 });
 
-/** The record of an answer whose provider counted the completion and not the thinking in it. */
+/** The record of an answer whose provider counted the completion, but not the thinking in it. */
 function withReasoning(record: RequestRecord, choices: readonly FoldedChoice[]): RequestRecord {
   const { usage } = record;
   if (usage.completionTokens === null || usage.reasoningTokens !== null) return record;
@@ -45,7 +45,7 @@ function withReasoning(record: RequestRecord, choices: readonly FoldedChoice[]):
 
 const thoughtsOf = (choices: readonly FoldedChoice[]): string[] => choices.flatMap(({ reasoning }) => (reasoning === '' ? [] : [reasoning]));
 
-/** The record with what its lost attempts used. */
+/** The record with estimates of what its lost attempts used. */
 function withLost(record: RequestRecord): RequestRecord {
   const { served, request } = record;
   if (served === null || request === null) return record;

@@ -45,7 +45,7 @@ export default definePlugin<Options>({
 });
 
 /**
- * Adds the metadata of the headers to `metadata`, which comes from the caller's key. Returns the metadata, and what of the headers is not in it.
+ * Adds the metadata of the headers to `metadata`, which comes from the caller's key. Returns the metadata, and the parts of the headers that were left out.
  */
 export function withHeaders(metadata: Metadata, headers: Readonly<Record<string, string | undefined>>, limits: Options): { metadata: Metadata; changes: readonly string[] } {
   let found: Record<string, string> | null = null;
@@ -59,7 +59,7 @@ export function withHeaders(metadata: Metadata, headers: Readonly<Record<string,
     const entry = name.slice(0, limits.max_length);
     const value = decoded(headers[header] ?? '');
     isCut ||= kept >= limits.max_entries || value.length > limits.max_length || name.length > limits.max_length;
-    // safety: who pays, and whose limits count, is what the operator wrote and not what the caller says
+    // safety: the operator's values decide who pays and whose limits count, not the caller's
     if (Object.hasOwn(metadata, entry)) replaced = value === metadata[entry] ? replaced : entry;
     else if (kept++ < limits.max_entries) found[entry] = begin(value, limits.max_length);
   }

@@ -1,6 +1,6 @@
 /**
- * Makes all that a request says on reasoning one setting: `reasoning_effort`, `reasoning`, and `thinking` as other APIs have it. At
- * `normalise` it refuses a request that says two things, and lets a budget override an effort. At `route` it gives an effort to
+ * Reads all fields of a request about reasoning into one setting: `reasoning_effort`, `reasoning`, and `thinking` as other APIs have it. At
+ * `normalise` it refuses a request whose fields contradict each other, and lets a budget override an effort. At `route` it gives an effort to
  * auto-routed requests that set none, unless the model has refused it before. Other fields of `reasoning` stay in the request: a
  * provider that knows them gets them, and dialects without them report them as dropped.
  */
@@ -41,17 +41,17 @@ export default definePlugin({
 
 const refusals: ReadonlySet<string> = new Set(['unsupported_value', 'unsupported_parameter']);
 
-/** Something that a request says, and the field in which it says so. */
+/** A value of a request, and the field that holds it. */
 interface Said<T> {
   readonly value: T;
   readonly field: string;
 }
 
-/** The fields of a request on reasoning. */
+/** The fields of a request about reasoning. */
 interface Asked {
   readonly efforts: readonly Said<Effort>[];
   readonly budgets: readonly Said<number>[];
-  /** The value is the effort that an `on` means by itself; null: off. */
+  /** Each value is the effort that `on` means in that field; null: off. */
   readonly switches: readonly Said<Effort | null>[];
 }
 
@@ -84,7 +84,7 @@ function reasoningOf({ efforts: [effort, another], budgets: [budget, second], sw
   if (another !== undefined) throw both('Send either reasoning_effort or reasoning.effort, not both.', 'reasoning_effort');
   if (second !== undefined) throw both('Send either reasoning.max_tokens or thinking.budget_tokens, not both.', 'thinking.budget_tokens');
   const none = effort?.value === 'none' ? effort : undefined;
-  // a budget overrides an effort, and so `none` too
+  // a budget overrides an effort, also the effort `none`
   const off = switches.find(({ value }) => value === null) ?? (budget === undefined ? none : undefined);
   const on = switches.find(({ value }) => value !== null) ?? budget ?? (none === undefined ? effort : undefined);
   if (off !== undefined && on !== undefined) throw both(`"${off.field}" turns reasoning off, and "${on.field}" asks for it. Leave one of them out.`, off.field);
@@ -108,7 +108,7 @@ function parseEffort(param: string, value: unknown): Effort {
 function parseBudget(param: string, value: unknown): number {
   if (typeof value !== 'number') throw new GatewayError('invalid_type', `"${param}" must be an integer.`, { param });
   // a budget beyond the range of a model is not refused here, because only the dialect knows the model. Claude's dialects clamp it; models
-  // without bounds of ours get it as sent, also a negative one: at Gemini -1 leaves the budget to the model
+  // without known bounds get it as sent, even a negative one: for Gemini, -1 leaves the budget to the model
   if (!Number.isInteger(value)) throw new GatewayError('invalid_value', `"${param}" must be a whole number of tokens.`, { param });
   return value;
 }
@@ -121,7 +121,7 @@ const types: ReadonlyMap<unknown, Effort | null> = new Map([['enabled', 'high'],
 /** wire: without an effort the thinking of these APIs is `high` (Anthropic: Effort; DeepSeek: Thinking mode). */
 const parseType = (_: string, value: unknown): Effort | null => types.get(value) ?? null;
 
-/** Whether `thinking` has a type that only some vendor knows: then it goes to the provider as it is. */
+/** Whether `thinking` has a type that only a vendor knows: then it goes to the provider unchanged. */
 const isOfVendor = (thought: unknown): thought is Fields => isFields(thought) && thought['type'] !== undefined && !types.has(thought['type']);
 
 function thinking(param: string, value: unknown): Fields {
@@ -142,6 +142,6 @@ function withAutoEffort(candidate: Candidate, refused: ReadonlySet<string>): Can
 /** Names an effort of a model at a provider. */
 const effortOf = ({ provider, mapping }: Candidate): string => `${provider.id}/${mapping.externalId} ${mapping.reasoning?.auto_effort}`;
 
-/** A model that does not reason is asked for nothing. */
+/** The candidate with reasoning turned off; a model that does not reason gets no setting. */
 const turnedOff = (candidate: Candidate, { field }: Reasoning): Candidate =>
   candidate.mapping.reasoning === null ? candidate : { ...candidate, reasoning: { effort: 'none', maxTokens: null, ...(field !== undefined && { field }) } };

@@ -19,7 +19,7 @@ const sentAs = (sent: string, usual: string): string => (sent === usual ? '' : `
 
 type Able = Pick<Candidate, 'model' | 'mapping'>;
 
-/** What cannot be done, and the error for callers where no candidate can do it. */
+/** Something that a candidate cannot do, and the error for callers where no candidate can do it. */
 interface Lack {
   /** Why the candidate is dropped, for the log. */
   readonly reason: string;
@@ -50,7 +50,7 @@ function kindsIn(messages: readonly Message[]): number {
 
 const listOf = ({ model }: Able): readonly string[] => model.stated?.input_modalities ?? [];
 
-/** A model without a list may read all kinds. A list of text and image says little about the others, because catalogues often name no more: such a model is left out only where another one names the kind. */
+/** Whether a model reads this kind of input. A model without a list may read all kinds. A list of text and image says little about other kinds, because catalogues often name no more: such a model is dropped only where another candidate names the kind. */
 function reads(candidate: Able, kind: Kind, among: readonly Able[]): boolean {
   const list = listOf(candidate);
   if (list.length === 0 || list.includes(kind)) return true;
@@ -172,7 +172,7 @@ function meet(candidates: readonly Candidate[], { model, reasoning }: ChatReques
   const param = typeof lack.param === 'string' ? lack.param : lack.param(reasoning);
   return candidates.map((candidate) => {
     if (candidate.dropped !== null || isMet(candidate, candidates)) return candidate;
-    // another provider could do this but is off: then the request is not at fault, and the error lists the variables that are not set
+    // another provider could do this but is off: then the fault is not the request's, and the error lists the variables that are not set
     const isOff = candidates.some((other) => other.dropped?.by === 'core' && isMet(other, candidates));
     return drop(candidate, { by: name, reason: lack.reason, error: isOff ? null : new GatewayError(lack.code, lack.message(model, param), { param }) });
   });
@@ -181,7 +181,7 @@ function meet(candidates: readonly Candidate[], { model, reasoning }: ChatReques
 /**
  * A prompt is taken for too long where its estimate is more than this many times the window of the model.
  * safety: estimates of Chinese and Korean texts are up to 1.8 times the count of some tokenizers, and a request that a provider would
- * have taken must not be refused. What is nearer to the window is the provider's to judge.
+ * have taken must not be refused. A prompt nearer to the window is left to the provider.
  */
 const margin = 2;
 
@@ -190,7 +190,7 @@ function fitting(candidates: readonly Candidate[], request: ChatRequest, bytes: 
   if (request.ask !== undefined) return candidates;
   let smallest = Infinity;
   for (const { dropped, model } of candidates) if (dropped === null && model.context_length > 0 && model.context_length < smallest) smallest = model.context_length;
-  // cost: a token has a character or more, so most prompts fit at first sight, and are not estimated here
+  // cost: a token has one character or more, so the number of characters shows that most prompts fit, and no estimate is needed
   if (smallest === Infinity || (request.tools === null ? 0 : bytes) + charactersIn(request.messages) <= smallest * margin) return candidates;
   const tokens = textEstimate(request);
   const largest = Math.max(...candidates.map(({ model }) => model.context_length));

@@ -1,7 +1,7 @@
 /**
  * Spreads the requests over the keys of a provider: each request begins with the next key, and the others follow. It acts at `route`,
- * after the strategy has ordered the providers. A conversation with reasoning of one key begins with that key: the provider may have
- * encrypted the reasoning for the account of the key, and it is sent to no other.
+ * after the strategy has ordered the providers. A conversation with reasoning from one key begins with that key: the provider may have
+ * encrypted the reasoning for the account of the key, so no other account gets it.
  */
 import type { Message } from '../../core/chat.ts';
 import type { Candidate } from '../../core/pipeline/context.ts';
@@ -17,7 +17,7 @@ export default definePlugin({
     // cost: no tap where there is nothing to spread
     if (![...config.providers.values()].some(({ keyPool }) => keyPool.length > 1)) return;
     const turns = new Map<string, number>();
-    /** By context, from one tap to the other: a request that ends in between is forgotten by the collector. */
+    /** The state of a request by its context, from one tap to the other: the collector drops a request that ends in between. */
     const begun = new WeakMap<object, Begun>();
     hooks.route.tap((candidates, context) => {
       if (!candidates.some(hasPool)) return candidates;
@@ -39,7 +39,7 @@ const hasPool = ({ provider }: Candidate): boolean => provider.keyPool.length > 
 /** The account that issued the last reasoning of the conversation; undefined where there is none. */
 const thinkerOf = (messages: readonly Message[]): string | undefined => messages.findLast(({ reasoning_details: details }) => Array.isArray(details) && details.length > 0)?.reasoning_details?.[0]?.provider;
 
-/** The turns of a request, by provider: one for each, whatever the number of its models. */
+/** The turns of a request by provider: one turn for each provider, whatever the number of its models. */
 type Begun = Map<string, { readonly turn: number; readonly order: readonly Candidate[] }>;
 
 interface Turning {
@@ -49,7 +49,7 @@ interface Turning {
   readonly thinker: string | undefined;
 }
 
-/** The candidates of one provider and model, beginning with the next one of those that stand. */
+/** The candidates of one provider and model, beginning with the next candidate that is not ruled out. */
 function turned(group: readonly Candidate[], { turns, begun, isDryRun, thinker }: Turning): readonly Candidate[] {
   const standing = group.filter(({ dropped }) => dropped === null);
   if (standing.length < 2) return group;
@@ -64,7 +64,7 @@ function turned(group: readonly Candidate[], { turns, begun, isDryRun, thinker }
   return [...order, ...group.filter(({ dropped }) => dropped !== null)];
 }
 
-/** Gives the turns of keys that rest, or were put behind all others, to the key that is asked in their place: the next request begins behind that key. Without that the key behind one that rests would have two turns. */
+/** Gives the turn of a key that rests, or was put behind all others, to the key that is asked instead: the next request begins with the key after it. Otherwise the key after a resting one would get two turns. */
 function passOn(candidates: readonly Candidate[], begun: Begun | undefined, turns: Map<string, number>): void {
   for (const [id, { order }] of begun ?? []) {
     const passed = order.findIndex(({ target }) => candidates.some((candidate) => candidate.target === target && candidate.dropped === null && candidate.isBehind !== true));

@@ -33,7 +33,7 @@ export default definePlugin({
       const rule = rules?.find(({ holds }) => holds.every((one) => one(context)));
       const left = rule?.candidates.filter(({ model }) => model.deactivated_at === null || Date.parse(model.deactivated_at) > clock()) ?? [];
       if (left.length === 0) return candidates;
-      // a fallback may be what the rule asks for, and it is asked once
+      // the candidates of the rule may include a fallback, which must not be asked twice
       return [...left, ...candidates.filter(({ isFallback, mapping }) => isFallback && !left.some((one) => one.mapping === mapping))];
     });
   },
@@ -73,7 +73,7 @@ function isTrue(what: string, { request }: Normalised): boolean {
   }
 }
 
-/** @param bound `>N` or `<N`. A number that is not known is neither. */
+/** @param bound `>N` or `<N`. An unknown number meets neither. */
 function compared(bound: string, numberOf: (context: Normalised) => number | null): Holds {
   const limit = Number(bound.slice(1));
   const isMore = bound.startsWith('>');

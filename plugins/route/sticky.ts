@@ -50,11 +50,11 @@ function byRank<Item>(items: readonly Item[], rankOf: (item: Item) => number): I
  */
 const rank = (begun: number, target: string, weight: number): number => -weight / Math.log((mixed(fed(`\n${target}`, begun)) + 1) / 4_294_967_298);
 
-/** What the requests of one session have in common; null: this request has nothing of the kind. */
+/** The value that the requests of one session share; null: this request has none. */
 function valueOf(sticky: string, { metadata, request, principal }: Normalised): string | null {
-  // texts that become vectors are no conversation
+  // a request for vectors is not a conversation
   if (sticky === 'conversation') return request.messages.length === 0 ? null : `${principal.key ?? ''} ${firstOf(request.messages)}`;
-  // the log does not tell an empty value from none
+  // the log does not distinguish an empty value from an absent one
   return metadata[sticky.slice('meta.'.length)] || null;
 }
 
@@ -64,7 +64,7 @@ function firstOf(messages: readonly Message[]): string {
   return (user < 0 ? messages : messages.slice(0, user + 1)).map(({ role, content }) => `${role}:${textOf(content)}`).join('\n');
 }
 
-/** cost: of a long text its beginning and its length tell enough. */
+/** cost: the beginning and the length of a long text are enough. */
 const enough = 4096;
 
 function textOf(content: Message['content']): string {
@@ -79,7 +79,7 @@ function fed(text: string, begun: number): number {
   return hash;
 }
 
-/** Mixed as MurmurHash3 does at its end, because values that differ in one letter must be far apart. */
+/** The final mix of MurmurHash3, because the ranks of values that differ in one letter must be far apart. */
 function mixed(begun: number): number {
   let hash = begun;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

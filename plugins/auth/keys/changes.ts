@@ -1,4 +1,4 @@
-/** Changes of the keys in the store: each is written with its line of the audit list, made from what the store has, and known in this process when it is done. */
+/** Changes the keys in the store. Each change starts from what the store has, is written together with its line of the audit list, and is known in this process when it is done. */
 import { isDeepStrictEqual } from 'node:util';
 import { createApiKey, prefixOf } from '../../../core/api-key.ts';
 import type { CallerKeys } from '../../../core/api-key.ts';
@@ -17,11 +17,11 @@ export interface ChangeParts {
   /** Throws where no database keeps keys. */
   table(): KeyTable;
   clock(): number;
-  /** Has the other workers read the change. Resolves when they have, or are late. */
+  /** Makes the other workers read the change. Resolves when they have, or are late. */
   tellOthers(): Promise<void>;
 }
 
-/** A key, and the text of it that is shown only now. */
+/** A new key, with its text, which is shown only now. */
 export interface Made {
   readonly name: string;
   readonly key: string;
@@ -64,7 +64,7 @@ export class KeyChanges {
     });
   }
 
-  /** Makes a new key under the same name. Those before are good for so many milliseconds more, and no longer than they were. */
+  /** Makes a new key under the same name. The earlier keys stay valid for so many milliseconds more, but not longer than before. */
   async rotate(name: string, overlapMs: number, author: Author): Promise<Made> {
     const now = this.#parts.clock();
     const { key, secret } = newSecret(now);
@@ -107,7 +107,7 @@ export class KeyChanges {
   }
 }
 
-/** The settings that are others now. */
+/** The settings that have changed. */
 const differing = (before: KeySettings, now: KeySettings): Partial<KeySettings> => Object.fromEntries(Object.entries(now).filter(([name, value]) => !isDeepStrictEqual(value, before[name as keyof KeySettings])));
 
 function newSecret(now: number): { readonly key: string; readonly secret: StoredSecret; readonly id: string } {

@@ -1,4 +1,4 @@
-/** Whom each key stands for, found by the hash of the key. */
+/** Finds the holder of a key by the hash of the key. */
 import { hash } from 'node:crypto';
 import type { KeyEntry } from '../../../core/api-key.ts';
 import { principalOf } from '../../../core/pipeline/context.ts';
@@ -31,14 +31,14 @@ export class Holders {
   of(key: string): Holder | undefined {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    // the time of a look-up may tell something about a hash, but a hash tells nothing about the key: no constant time is needed
+    // a lookup's time may reveal something about a hash, but a hash reveals nothing about the key: no constant time is needed
     const digest = hash('sha256', key);
     const holder = this.#written.get(digest) ?? this.#kept.get(digest);
     if (holder !== undefined) this.#known.set(key, holder);
     return holder;
   }
 
-  /** Takes keys of the store by their names; null: the key is gone. */
+  /** Takes over keys of the store, by their names; null: the key was deleted. */
   take(changed: Changed): void {
     this.#known.clear();
     for (const [name, entry] of changed) {

@@ -45,7 +45,7 @@ export default definePlugin({
     });
 
     const kept = { keys: new KeptKeys(), isThere: false, stop: (): void => {} };
-    // nobody has recognised the key, and it may be one of those that could not be read yet
+    // LATE: no other plugin has recognised the key, and it may be one of the keys that could not be read yet
     hooks.auth.tap({ stage: LATE }, ({ headers }) => {
       if (kept.isThere && !kept.keys.isRead && keyOf(headers) !== null) throw new GatewayError('keys_unavailable', 'This key is none of the config, and the other keys cannot be read from the store now.', { retryAfterMs: 1000, plugin: name });
       return undefined;
@@ -72,7 +72,7 @@ export default definePlugin({
       await within(poll.now(), openMs, undefined);
       poll.start();
     });
-    // the log is closed before this plugin, and then its keys cannot be read
+    // the log is closed before this plugin, and its keys cannot be read then
     hooks.close.tap(() => poll.stop());
     peers?.answer('changed', async () => await poll.now());
     addKeyRoutes(routes, { get kept() { return kept.keys; }, keys, table, clock, reader: log.reader, isGuarded, tellOthers: async () => void (await peers?.ask('changed', null, othersMs)) });
@@ -97,7 +97,7 @@ function createGlobs(): (globs: readonly string[], model: string) => boolean {
   return (globs, model) => globs.some((glob) => fits(glob, model));
 }
 
-/** safety: only who has the key learns that it was good once. */
+/** safety: only a caller who has the key may learn that the key was valid once. */
 function refusalOf({ principal, expiresAt, disabled }: { readonly principal: Principal; readonly expiresAt: number | null; readonly disabled: boolean }): GatewayError {
   const why = disabled ? 'is disabled' : `expired on ${new Date(expiresAt ?? 0).toISOString().replace('.000', '')}`;
   return new GatewayError('invalid_api_key', `The API key of "${principal.key}" ${why}.`, { plugin: name });

@@ -53,17 +53,17 @@ export class KeptKeys {
     return this.#keys;
   }
 
-  /** Calls back with all keys at once, and then with those that change. Returns the way to stop. */
+  /** Calls back with all keys at once, and later with the keys that change. Returns the function that ends this. */
   follow(listener: (changed: Changed) => void): () => void {
     listener(new Map(Array.from(this.#keys, ([name, { entry }]) => [name, entry])));
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Reads what has changed in the store, all that was there at the time of the call. Rejects while the store is away. */
+  /** Reads what has changed in the store until the time of the call. Rejects while the store is away. */
   refresh(table: KeyTable): Promise<void> {
     if (this.#reading === null) return this.#begin(table);
-    // the read that runs may have begun before the change that the caller knows of
+    // the running read may have begun before the change that the caller knows of
     this.#next ??= this.#reading.catch(() => {}).then(() => {
       this.#next = null;
       return this.#begin(table);
@@ -95,7 +95,7 @@ export class KeptKeys {
     const changed = new Map<string, KeyEntry | null>();
     for (const { name, version, data } of keys) {
       const known = this.#keys.get(name);
-      // this process has written it, and a read that began before comes later
+      // this process has written the key, and the result of an older read comes later
       if (!isWhole && known !== undefined && known.version >= version) continue;
       const kept = data === null ? null : keptOf(name, version, JSON.parse(data) as StoredKey);
       if (kept === null) this.#keys.delete(name);

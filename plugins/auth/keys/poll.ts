@@ -1,8 +1,8 @@
-/** Looks again and again whether keys of the store have changed: another gateway on the same database, or a command, may have done it. */
+/** Looks regularly whether keys of the store have changed: another gateway on the same database, or a command, may have changed them. */
 import { messageOf } from '../../../core/exit.ts';
 import type { Logger } from '../../../core/logger.ts';
 
-/** How late a gateway may learn of a change that another one made. */
+/** How long a change by another gateway may stay unknown here. */
 const everyMs = 2000;
 
 export class Poll {
@@ -23,7 +23,7 @@ export class Poll {
     this.#timer.unref();
   }
 
-  /** Looks at once. Never rejects: without the store, the keys that are known are good. */
+  /** Looks at once. Never rejects: without the store, the known keys stay valid. */
   async now(): Promise<void> {
     try {
       await this.#read();

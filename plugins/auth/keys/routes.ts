@@ -40,11 +40,11 @@ export interface AuditLine extends Omit<NumberedKeyEvent, 'at' | 'details'> {
 export interface AuditList {
   /** Newest first. */
   readonly data: readonly AuditLine[];
-  /** For `before`; null: there are no older ones. */
+  /** The value for `before`; null: there are no older lines. */
   readonly next: number | null;
 }
 
-/** What is left out stays as it is; null stands for what holds where nothing is said. */
+/** A setting that is absent is not changed; null resets it to its default. */
 export type ChangedKey = { readonly [Name in Exclude<keyof KeySettings, 'limits'>]?: KeySettings[Name] | null } & { readonly limits?: GivenLimits | null };
 
 export interface GivenLimits extends Omit<KeyLimits, 'budget'> {
@@ -52,12 +52,12 @@ export interface GivenLimits extends Omit<KeyLimits, 'budget'> {
 }
 
 export type NewKey = ChangedKey & {
-  /** One that tells nothing is made where it is absent. */
+  /** Absent: the key gets a generated name. */
   readonly name?: string | null;
 };
 
 export interface RotatedKey {
-  /** For how long the former key holds: 24h where absent, 0 for not at all. */
+  /** How long the former key stays valid: 24h where absent, 0 for not at all. */
   readonly overlap?: string | null;
 }
 
@@ -74,7 +74,7 @@ const aboutAudit: About = {
 
 const answer = (value: object, status = 200): Answer => json(value, { status, headers: protective });
 const mostLines = 500;
-/** The list is shown as this process knows it where the database is slower. */
+/** The list shows what this process knows where the database is slower than this. */
 const refreshMs = 1500;
 
 export function addKeyRoutes(routes: Routes, parts: RouteParts): void {
@@ -129,7 +129,7 @@ async function auditOf({ table }: RouteParts, query: URLSearchParams): Promise<A
   };
   const limit = number('limit', mostLines) ?? 100;
   const name = query.get('name');
-  // PostgreSQL refuses the character, and that would look like a database that is away
+  // PostgreSQL refuses this character, and the error would look like a database that is away
   if (name?.includes('\0') === true) throw wrongValue('name', 'cannot hold the character U+0000');
   const events = await table().events({ name, before: number('before', Number.MAX_SAFE_INTEGER), limit });
   const data = events.map(({ at, details, ...event }): AuditLine => ({ ...event, at: new Date(at).toISOString(), details: JSON.parse(details) as object }));
@@ -145,7 +145,7 @@ async function fieldsOf(request: EndpointRequest, known: readonly string[]): Pro
   return fields;
 }
 
-/** A browser says where its request comes from, and the commands of the gateway say their name. */
+/** The author of a change: a browser says where its request comes from, and the commands of the gateway send their name. */
 const authorOf = ({ arrived: { headers }, address }: EndpointRequest): Author => ({ by: headers['sec-fetch-site'] !== undefined || headers['cookie'] !== undefined ? 'dashboard' : headers['user-agent']?.startsWith('gateway/') === true ? 'cli' : 'api', address });
 
 const usualOverlapMs = 86_400_000;

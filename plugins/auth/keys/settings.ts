@@ -1,4 +1,4 @@
-/** What can be set of a key that is kept in the store: the settings of an entry of `keys`, under the names that they have in the YAML. */
+/** The settings of a key that is kept in the store: those of an entry of `keys`, under their names in the YAML. */
 import { momentOf } from '../../../core/api-key.ts';
 import type { KeyEntry } from '../../../core/api-key.ts';
 import type { ReasoningField } from '../../../core/chat.ts';
@@ -19,12 +19,12 @@ export interface KeyLimits {
 }
 
 export interface KeySettings {
-  /** Null: all. */
+  /** Null: all models. */
   readonly models: readonly string[] | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly log_bodies: boolean;
   readonly cache: boolean;
-  /** Null: those of the server. */
+  /** Null: the names of the server. */
   readonly reasoning_fields: readonly ReasoningField[] | null;
   readonly limits: KeyLimits | null;
   /** A date or a time; null: never. */
@@ -52,7 +52,7 @@ const atLeastOne = <T>(check: Check<T>): Check<T[]> => (param, value) => {
   return items;
 };
 
-/** Refuses fields that there are not. */
+/** Refuses unknown fields. */
 export function onlyKnown(fields: Fields, known: readonly string[], path = ''): void {
   const unknown = Object.keys(fields).find((name) => !known.includes(name));
   if (unknown !== undefined) throw new GatewayError('invalid_value', `There is no "${path}${unknown.slice(0, 100)}".${didYouMean(unknown, known)}`, { param: `${path}${unknown.slice(0, 100)}` });
@@ -102,13 +102,13 @@ const checks: { readonly [Name in keyof KeySettings]: Check<NonNullable<KeySetti
 
 export const settingNames = Object.keys(checks) as readonly (keyof KeySettings)[];
 
-/** The settings that a body gives; null stands for what holds where nothing is said. */
+/** The settings in a body; null resets a setting to its default. */
 export function givenSettings(fields: Fields): Partial<KeySettings> {
   return Object.fromEntries(settingNames.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name] === null ? plainSettings[name] : checks[name](name, fields[name])]])));
 }
 
 const noMoreThan = 100;
-/** The log has requests of the dashboard's pages as `dashboard`; `/api/keys/audit` is the audit list; clients take `.` and `..` out of an address, so such a key could never be changed. */
+/** Names that a key cannot have: the log names requests of the dashboard `dashboard`, `/api/keys/audit` is the audit list, and clients remove `.` and `..` from an address, so such a key could never be changed. */
 const reserved: ReadonlySet<string> = new Set(['dashboard', 'audit', '.', '..']);
 
 /** The name of a new key. */

@@ -13,9 +13,9 @@ export interface ShownKey extends KeySettings {
   readonly source: 'yaml' | 'store';
   /** `gateway.config.yaml:12`; null: it is kept in the store. */
   readonly writtenAt: string | null;
-  /** The config has a key of this name too, so this one is not taken. */
+  /** True: the config has a key of this name too, so this key is not used. */
   readonly isShadowed: boolean;
-  /** The part of its newest key that is no secret; null: not known. */
+  /** The public part of the newest key; null: not known. */
   readonly prefix: string | null;
   /** The keys of the caller, the newest first: several while a key is rotated. */
   readonly keys: readonly ShownSecret[];
@@ -30,7 +30,7 @@ export interface ShownKey extends KeySettings {
 export interface ShownSecret {
   readonly prefix: string | null;
   readonly createdAt: string | null;
-  /** From then on it is refused; null: never. */
+  /** The key is refused from this time on; null: never. */
   readonly expires: string | null;
 }
 
@@ -72,14 +72,14 @@ export function shownKept({ entry, stored }: Kept, isShadowed: boolean, { use, l
   };
 }
 
-/** A key may have the name of something that every object has, such as `constructor`. */
+/** safety: a key may have the name of a property that every object has, such as `constructor`. */
 const usedAt = (name: string, lastUsed: Uses['lastUsed']): number | null => (Object.hasOwn(lastUsed, name) ? (lastUsed[name] ?? null) : null);
 
 const noUses: Uses = { use: new Map(), lastUsed: {} };
 const useMs = 30 * 86_400_000;
 const most = 1000;
 
-/** What the log knows of the use of keys; as good as nothing while it does not answer, because keys can be shown without. */
+/** The use of keys in the log; empty while the log does not answer, because keys can be shown without it. */
 export async function usesOf(names: readonly string[], reader: LogReader | null, now: number): Promise<Uses> {
   const [rows, lastUsed] = await Promise.all([
     reader?.stats({ from: now - useMs, to: null, conditions: [], text: null }, { by: 'key', limit: most }).catch(() => []) ?? [],

@@ -60,7 +60,7 @@ function textBlock(part: ContentPart): Block {
   return fieldsOf(source)['type'] === 'text' ? { ...native, source: { ...fieldsOf(source), data: text } } : native;
 }
 
-/** The name of a file is its title only where the caller gave it as such. */
+/** A file's name is sent as its title only where the caller gave it as the title. */
 const withoutTitle = (block: Block): Block => Object.fromEntries(Object.entries(block).filter(([field]) => field !== 'title'));
 
 function imageBlock(part: ContentPart, writing: Writing): Block {

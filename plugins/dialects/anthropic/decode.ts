@@ -30,7 +30,7 @@ interface AnswerState {
   readonly callIds: Set<string>;
   details: number;
   stopReason: string | null;
-  /** What only the Messages API knows. */
+  /** The fields of the answer that only the Messages API has. */
   readonly natives: Natives;
   /** True if the last block that was opened is a text. */
   isAfterText: boolean;
@@ -84,7 +84,7 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   readUsage(answer, body);
   answer.natives.addMessage(body);
   const blocks = (content as unknown[]).map(fieldsOf);
-  // a model that is not forced to call the answer tool may write before it, and beside the JSON that would be no JSON any more
+  // a model that is not forced to call the answer tool may write text before it; this text together with the JSON would not be valid JSON
   const isByTool = blocks.some(({ type, name }) => type === 'tool_use' && name === answerTool);
   for (const block of blocks) {
     if (isByTool && block['type'] === 'text') continue;
@@ -184,7 +184,7 @@ function openBlock(answer: AnswerState, at: unknown, wire: Fields): void {
   }
 }
 
-/** The count of searches comes at the end of the answer: of one that breaks before it, nobody knows how often it searched. */
+/** The count of searches comes at the end of the answer. For an answer that breaks before its end, the count is not known. */
 function addSearch(answer: AnswerState): void {
   answer.hasSearched = true;
   if (answer.counts !== null) answer.out.push({ type: 'usage', usage: toUsage(answer.counts, null) });
@@ -194,7 +194,7 @@ function addCitations(answer: AnswerState, citations: readonly unknown[]): void 
   for (const citation of citations) addNative(answer, 'citation', citation);
 }
 
-/** Callers of other doors get nothing of it, and the log does not keep it for them. */
+/** Only callers of the same format get it, and the log keeps it only for them. */
 function addNative(answer: AnswerState, name: NativeName, value: unknown): void {
   if (answer.target.form === form) answer.out.push(nativeChunk(name, value));
 }
@@ -213,7 +213,7 @@ function openCall(answer: AnswerState, at: unknown, wire: Fields): void {
   const own = typeof id === 'string' && id !== '' && !answer.callIds.has(id) ? id : callIdFrom(`${answer.id}/${index}/${name}`, 'toolu');
   answer.callIds.add(own);
   answer.blocks.set(at, { kind: 'call', index, input, hasArguments: false });
-  // wire: who called (`caller`) and of which set the tool is (`toolset_name`); the caller needs both to answer, and sends them back (anthropic-sdk-typescript 1.14, ToolUseBlock)
+  // wire: the call names its caller (`caller`) and the set of its tool (`toolset_name`); the client needs both to answer, and sends them back (anthropic-sdk-typescript 1.14, ToolUseBlock)
   if (Object.keys(more).length > 0) addNative(answer, 'call', { index, fields: more });
   answer.out.push({ type: 'tool-start', choice: 0, index, id: own, name });
 }
@@ -291,7 +291,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
 
 function finish(answer: AnswerState, native: string | null): void {
   const said = reasons[native ?? ''] ?? 'completed';
-  // a structured answer ends with `tool_use` although the caller has no tool to call; and some hosts end with `end_turn` after tool calls
+  // a structured answer ends with `tool_use` although the caller declared no tool; some hosts end with `end_turn` after tool calls
   const reason = said === 'completed' || said === 'tool_calls' ? (answer.calls > 0 ? 'tool_calls' : 'completed') : said;
   for (const [name, fields] of answer.natives.all()) addNative(answer, name, fields);
   answer.out.push({ type: 'finish', choice: 0, reason, native });

@@ -1,4 +1,4 @@
-/** What a request has of the Messages API alone: callers of the door of the same form may use all that the API knows. */
+/** The parts of a request that only the Messages API has. Callers of the door of this format may use everything that the API knows. */
 import type { ChatRequest, Native } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, listOf } from '../../../core/wire/fields.ts';
@@ -31,11 +31,11 @@ export function thinkingField(request: ChatRequest, { thinking }: ClaudeTerms): 
   if (!isSameForm(request)) return thinking;
   const { type, ...own } = fieldsOf(nativeOf(request)['thinking']);
   if (thinking === null) return type === 'between_tools' ? { type, ...own } : null;
-  // a caller who asks for adaptive thinking says himself whether he wants to see its text
+  // a caller who asks for adaptive thinking decides whether its text is shown
   return { ...(thinking.type === 'adaptive' && request.reasoning.maxTokens === null ? { type: thinking.type } : thinking), ...own };
 }
 
-/** The effort: the caller's own word where the API has more words than the form in the middle, or where it is asked for without thinking. */
+/** The effort: the caller's own word where the API has more words than the gateway's efforts, or where the caller asks for it without thinking. */
 export function effortField(request: ChatRequest, { effort }: ClaudeTerms): Fields {
   const { effort: own, ...others } = fieldsOf(nativeOf(request)['output_config']);
   const said = own !== undefined && (effort !== null || request.reasoning.effort === null) ? own : effort;

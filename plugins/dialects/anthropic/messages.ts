@@ -30,7 +30,7 @@ export interface Instructions {
   readonly parts: readonly ContentPart[];
 }
 
-/** The turns with the instructions between them in their places, where the caller may have them there; see `turnsOf` for all others. */
+/** The turns, with instructions between them at their places where the caller may have them there; for all other requests see `turnsOf`. */
 export function turnsWithInstructions(given: readonly Message[]): readonly (Turn | Instructions)[] {
   const messages = withResultsAtCalls(given, { inTurns: true });
   const start = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');

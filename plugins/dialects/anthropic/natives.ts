@@ -1,4 +1,4 @@
-/** What only the Messages API knows of an answer, for callers who speak it: blocks of tools that the provider runs, citations, and fields beside the content. */
+/** The parts of an answer that only the Messages API has, for callers who speak it: blocks of tools that the provider runs, citations, and fields beside the content. */
 import type { Chunk } from '../../../core/chat.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { parseAnswer } from '../../../core/wire/json.ts';
@@ -7,7 +7,7 @@ import { form } from './form.ts';
 /**
  * `block`: a whole content block. `citation`: of the text before it. `break`: the text before it and the text after it are two blocks.
  * `call`: fields of the call that follows.
- * `message`, `usage`: fields of the message and of its usage. `count`: the answer to who asks only how many tokens a request has.
+ * `message`, `usage`: fields of the message and of its usage. `count`: the answer to a request that asks only for its number of tokens.
  */
 export type NativeName = 'block' | 'citation' | 'break' | 'call' | 'message' | 'usage' | 'count';
 
@@ -15,7 +15,7 @@ const boundaries: ReadonlySet<NativeName> = new Set<NativeName>(['block', 'break
 
 export const nativeChunk = (name: NativeName, value: unknown): Chunk => ({ type: 'native', choice: 0, form, name, value, ...(boundaries.has(name) && { isBoundary: true as const }) });
 
-/** A block of a type that the form in the middle does not know, while its deltas come. */
+/** A block of a type that the gateway's chunks have no form for, while its deltas come. */
 export interface GrowingBlock {
   wire: Fields;
   /** The input of a call so far, as JSON text. */
@@ -44,13 +44,13 @@ export function blockFrom({ wire, input }: GrowingBlock): Fields {
   }
 }
 
-/** Fields that the form in the middle has. */
+/** Fields that the gateway's chunks have. */
 const known = new Set(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'usage', 'delta', 'index']);
 const counted = new Set(['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens', 'output_tokens']);
 
 const others = (fields: Fields, without: ReadonlySet<string>): Fields => Object.fromEntries(Object.entries(fields).filter(([name, value]) => !without.has(name) && value !== null));
 
-/** The fields beside the content. They are told with the end of the answer: before it has begun, they are no answer. */
+/** The fields beside the content. They are sent with the end of the answer, because by themselves they do not begin an answer. */
 export class Natives {
   #message: Fields = {};
   #usage: Fields = {};

@@ -35,7 +35,7 @@ export function readCounts(report: Fields, before: Counts | null): Counts {
   };
 }
 
-/** The `Usage` of the counts. A part that is larger than its whole is cut to it, so no class is negative. @param unsaid the searches where no report counts them; undefined: nobody asked for any */
+/** The `Usage` of the counts. A part that is larger than its whole is cut to it, so no class is negative. @param unsaid the number of searches where no report counts them; undefined: no search was asked for */
 export function toUsage({ input, cacheRead, cacheWrite, cacheWrite1h, output, thinking, searches }: Counts, unsaid?: 0 | null): Usage {
   const webSearches = searches ?? unsaid;
   const reasoning = atMost(thinking, output);

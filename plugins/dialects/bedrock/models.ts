@@ -8,7 +8,7 @@ export interface ModelClass {
   readonly family: 'claude' | 'openai' | 'nova' | 'mistral' | 'deepseek' | 'meta' | 'other';
   /** Is matched with the model's id at the vendor, then with its id in the catalogue. Both are in lower case. */
   readonly match: RegExp;
-  /** The `additionalModelRequestFields` for an effort, and the model's word for it. Null: the model cannot be told. */
+  /** The `additionalModelRequestFields` for an effort, and the model's word for it. Null: the model takes no effort. */
   readonly effort: (effort: Effort) => { readonly word: string; readonly fields: Fields } | null;
   /** Its thinking cannot be turned off here. */
   readonly alwaysThinks?: true;
@@ -24,7 +24,7 @@ export interface ModelClass {
   readonly refusesForcing?: boolean;
   /** True if ids of tool calls must be nine letters or digits. */
   readonly nineCharacterIds?: boolean;
-  /** True if it can be told that a call has failed. wire: of other models 400 "This model doesn't support the status field" (Amazon Bedrock: ToolResultBlock; strands-agents/harness-sdk#554, 2025-07). */
+  /** True if it accepts the status of a failed call. wire: of other models 400 "This model doesn't support the status field" (Amazon Bedrock: ToolResultBlock; strands-agents/harness-sdk#554, 2025-07). */
   readonly takesStatus?: boolean;
   /** True if no message may have tool blocks beside others. wire: 400 "Conversation blocks and tool use blocks cannot be provided in the same turn" (langchain-ai/langchain-aws#1118, 2026-06; quarkiverse/quarkus-langchain4j#1983, 2025-11). */
   readonly refusesMixing?: boolean;

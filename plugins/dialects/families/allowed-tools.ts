@@ -1,4 +1,4 @@
-/** A choice among some of the tools (`allowed_tools`), for APIs that know none: the model is told of these tools alone. */
+/** A choice among some of the tools (`allowed_tools`), for APIs without it: only these tools are sent to the model. */
 import type { ChatRequest } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf } from '../../../core/wire/fields.ts';
@@ -12,7 +12,7 @@ export function withAllowedTools(request: ChatRequest): ChatRequest {
   const allowed = (listed as unknown[]).map(fieldsOf);
   const offered = request.tools ?? [];
   const known = new Set(offered.map(keyOf));
-  // what another provider runs was left out; a function is the caller's own
+  // a tool that another provider runs was left out before; a function belongs to the caller
   const unknown = allowed.find((tool) => tool['function'] !== undefined && !known.has(keyOf(tool)));
   if (unknown !== undefined) throw refusal('unsupported_value', `"tool_choice" allows "${String(keyOf(unknown)).slice(0, 64)}", and there is no tool of this name that this provider could be sent.`);
   const keys = new Set(allowed.map(keyOf));

@@ -1,4 +1,4 @@
-/** What vendors of OpenAI's two APIs say, in `usage`, of money: what they charged, how often they searched, and tokens with a price of their own. */
+/** What `usage` of OpenAI's two APIs says about money: what the vendor charged, how often it searched, and tokens with prices of their own. */
 import type { Usage, UsageDetails } from '../../../core/chat.ts';
 import { dollarsOf } from '../../../core/money.ts';
 import { countOf, type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';

@@ -45,7 +45,7 @@ function cleaned(schema: Fields, dropped: Set<string>): Fields {
 
 const formats: ReadonlySet<unknown> = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']);
 
-/** Keywords that are taken with some values only, and whether a value is one of them (wire: Anthropic: Structured outputs, JSON Schema limitations). */
+/** Keywords that Claude takes only with some values, and the test of a value (wire: Anthropic: Structured outputs, JSON Schema limitations). */
 const limited = new Map<string, (value: unknown) => boolean>([
   ['minItems', (value) => value === 0 || value === 1],
   ['format', (value) => formats.has(value)],
@@ -63,8 +63,8 @@ function inner(keyword: string, value: unknown, dropped: Set<string>): unknown {
 const isObjectSchema = ({ type, properties }: Fields): boolean => type === 'object' || properties !== undefined || (Array.isArray(type) && (type as unknown[]).includes('object'));
 
 /**
- * Whether an answer of this schema has to come as the input of a tool: some object of it has no properties of its own, such as a map. Closed, as Claude
- * takes objects in this subset alone, it could only be empty. wire: a tool takes an object without a choice at the top (Anthropic: Tool use)
+ * Whether an answer of this schema has to come as the input of a tool: some object of it has no declared properties, such as a map. Claude's subset closes
+ * every object, so this one could only be empty. wire: a tool takes an object without a choice at the top (Anthropic: Tool use)
  */
 export const needsTool = (schema: object): boolean => (schema as Fields)['type'] === 'object' && !isComposed(schema as Fields) && hasMap(schema);
 

@@ -21,7 +21,7 @@ interface ClaudeClass {
   readonly usual?: number;
   /** How thinking is asked for. `either`: an effort goes out as adaptive thinking, and a budget is still taken. */
   readonly thinking: 'adaptive' | 'either' | 'budget' | 'never';
-  /** Set if the model thinks without being asked; says whether thinking can be turned off. */
+  /** Set if the model thinks without being asked; tells whether thinking can be turned off. */
   readonly unasked?: 'unless-disabled' | 'always';
   /** The model's word for the effort `xhigh`. */
   readonly xhigh?: 'xhigh' | 'max';
@@ -143,7 +143,7 @@ export function claudeTerms(request: ChatRequest, target: Target, ask: ClaudeAsk
 
 const notEnforced: Adjustment = { parameter: 'response_format', change: 'asked for, not enforced' };
 
-/** The adjustment that the caller is told if a tool cannot be forced. */
+/** The adjustment that is reported if a tool cannot be forced. */
 const unforced = { required: { parameter: 'tool_choice', change: 'relaxed to auto' }, json: notEnforced, schema: notEnforced } as const;
 
 function classOf({ mapping, model }: Target): ClaudeClass {

@@ -4,7 +4,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 
 /**
- * Models that think in every answer, whoever serves them: their weights or their chat templates know no other way. Not so R1: Ollama's template can leave
+ * Models that think in every answer, whoever serves them, because their weights or their chat templates allow nothing else. R1 is not one of them: Ollama's template can leave
  * its thinking empty.
  * wire: OpenAI: gpt-oss model card; Mistral: Magistral; Moonshot: Use the thinking models (K2 Thinking, K2.7 Code); MiniMax M2;
  * GLM-5.3 ("the template has no way to disable thinking", its page at Ollama, 2026-11); Qwen: QwQ, and the model cards of Qwen3 Thinking 2507
@@ -14,7 +14,7 @@ const always = /gpt-oss|magistral|kimi-k2-thinking|kimi-k2[.p]7-code|minimax-m2|
 /** Whether a model with one of these names thinks in every answer, whoever serves it. */
 export const thinksAlways = (...names: readonly string[]): boolean => names.some((name) => always.test(name.toLowerCase()));
 
-/** Refuses the effort `none` of a caller where the model would think all the same. What the gateway itself chose is only left out. */
+/** Refuses the effort `none` of a caller for a model that thinks in any case. Where the gateway itself chose `none`, the effort is only left out. */
 export function refuseNone({ mapping, reasoning }: Target): void {
   // wire: grok-4.20-non-reasoning has no word for `none`, and never reasons (xAI: Models)
   if (reasoning.isAutomatic === true || mapping.externalId.includes('non-reasoning')) return;

@@ -1,4 +1,4 @@
-/** What the two wires of Claude have in common to carry a block of thinking through the caller, as an entry of `reasoning_details`. */
+/** What both wire formats of Claude need to carry a block of thinking through the caller, as an entry of `reasoning_details`. */
 import type { ReasoningDetail } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { fieldsOf } from '../../../core/wire/fields.ts';
@@ -7,7 +7,7 @@ import { fieldsOf } from '../../../core/wire/fields.ts';
 export interface BlockPlace {
   readonly text: number;
   readonly calls: number;
-  /** How many parts of its content come before it, where the caller's form has parts in their order. This is exact where parts have no text, such as those of tools that the provider runs. */
+  /** How many parts of the content come before the block, where the caller's format has parts in their order. This is exact even for parts without text, such as those of tools that the provider runs. */
   readonly parts?: number;
 }
 

@@ -4,7 +4,7 @@ import type { Provider } from '../../../core/config.ts';
 /** The settings of a provider entry for Vertex AI. */
 export const vertexSettings = { project: 'required', location: 'plain' } as const;
 
-/** The same for an entry with another dialect, whose `base_url` may be that of Vertex AI. */
+/** The same settings for an entry with another dialect, whose `base_url` may be that of Vertex AI. */
 export const maybeVertexSettings = { project: 'plain', location: 'plain' } as const;
 
 /** True if a provider entry is for Vertex AI. Only such an entry has a project. */

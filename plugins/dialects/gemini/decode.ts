@@ -24,7 +24,7 @@ interface AnswerState {
   counts: Counts | null;
   /** What was searched for on the web, as hashes. */
   readonly queries: Set<string>;
-  /** Characters of the arguments that came in pieces. */
+  /** Characters of the arguments that came in pieces, in this answer. */
   readonly pieces: { length: number };
   /** The id of the answer. If the provider gives a tool call no id, one is made from this. */
   id: string;
@@ -42,7 +42,7 @@ interface Choice {
   images: number;
   /** The answer has sound. */
   isSpoken: boolean;
-  /** The last image among the thoughts. */
+  /** The last image among the thoughts, which may be a draft. */
   draft: SignedImage | null;
   details: number;
   /** A call whose arguments come in pieces. */

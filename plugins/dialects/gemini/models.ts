@@ -20,7 +20,7 @@ export interface ModelClass {
   readonly needsSignatures?: true;
   /** wire: takes JSON Schema (Gemini API: Structured outputs, from Gemini 2.5). Other models take an OpenAPI subset. */
   readonly takesJsonSchema?: true;
-  /** It takes no penalties: nowhere, or not at AI Studio. wire: any but 0 is a 400 "Penalty is not enabled for this model" (google-gemini/cookbook#1290, 2026-07; vercel/ai#8943; on Vertex AI Gemini 2.5 takes them: BerriAI/litellm#16031). */
+  /** The model takes no penalties: nowhere, or not at AI Studio. wire: any but 0 is a 400 "Penalty is not enabled for this model" (google-gemini/cookbook#1290, 2026-07; vercel/ai#8943; on Vertex AI Gemini 2.5 takes them: BerriAI/litellm#16031). */
   readonly refusesPenalties?: 'everywhere' | 'at-studio';
   /** wire: Gemma has no system instruction (Gemma: Prompt structure). The instructions then go into the first user turn. */
   readonly lacksSystem?: true;
@@ -47,7 +47,7 @@ const modelClasses: readonly ModelClass[] = [
   { match: /gemma/, lacksSystem: true, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },
 ];
 
-/** The class for names that no row matches (tuned models, older models): what every generation takes. */
+/** The class for names that no row matches (tuned models, older models): it sends only what every generation takes. */
 const unknown: ModelClass = { match: /(?:)/, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') };
 
 /** The class of the target's model. The name of an endpoint matches no row; the id in the catalogue then decides. */
@@ -65,7 +65,7 @@ export interface ThinkingPlan {
 export function planThinking(target: Target, { efforts: table, thinksUnasked, alwaysThinks }: ModelClass, limit: number | null): ThinkingPlan {
   const { mapping, reasoning } = target;
   const { maxTokens, isAutomatic } = reasoning;
-  // wire: thinking counts into `maxOutputTokens` (Gemini API: Thinking), so a budget of the gateway's would leave less for the answer than the caller allowed
+  // wire: thinking counts into `maxOutputTokens` (Gemini API: Thinking), so a budget that the gateway chose would leave less for the answer than the caller allowed
   const takesRoom = isAutomatic === true && limit !== null && reasoning.effort !== null && reasoning.effort !== 'none' && typeof table[reasoning.effort] === 'number';
   const effort = takesRoom ? null : reasoning.effort;
   if (mapping.reasoning === null) {

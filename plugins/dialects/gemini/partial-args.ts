@@ -61,7 +61,7 @@ function valueOf(piece: Fields): unknown {
 }
 
 /**
- * Puts a value at its path, and returns the characters of JSON that this adds, about. A path with a name where a list is leads nowhere.
+ * Puts a value at its path, and returns about how many characters of JSON this adds. A path with a name where the value is a list is ignored.
  * wire: a long string comes in several pieces under one path (recorded traffic, as of 2026-11).
  */
 function put(root: Record<Step, unknown>, steps: readonly Step[], value: unknown): number {
@@ -79,7 +79,7 @@ function put(root: Record<Step, unknown>, steps: readonly Step[], value: unknown
   return added;
 }
 
-/** `null,` stands for each place of a list that has no value. */
+/** The characters of `null,`, which JSON writes for each place of a list without a value. */
 const perGap = 5;
 const perValue = 8;
 

@@ -1,4 +1,4 @@
-/** Encodes content parts of a message. An address that the API does not fetch is refused here; `stream/upstream` has put data in the place of images. */
+/** Encodes content parts of a message. It refuses an address that the API does not fetch; `stream/upstream` has replaced such image addresses by data before. */
 import type { ContentPart } from '../../../core/chat.ts';
 import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -59,7 +59,7 @@ const isAt = (patterns: readonly RegExp[], url: string): boolean => patterns.som
 /** Whether the API fetches this address. */
 const fetchesUrl = (url: string, isVertex: boolean): boolean => isAt(isVertex ? [...fetched, ...fetchedByVertex] : fetched, url);
 
-/** Whether the API is to fetch an image of this address. The gateway fetches those whose address does not say their type to Vertex AI. */
+/** Whether the API is to fetch an image of this address. For Vertex AI, the gateway fetches an image whose address does not show its type. */
 export const fetchesImage = (url: string, isVertex: boolean): boolean => fetchesUrl(url, isVertex) && (!isVertex || typeAt(url, isVertex) !== null);
 
 function encodeUrl(url: string | null, ways: PartWays, field: string): WirePart {
@@ -73,7 +73,7 @@ function encodeUrl(url: string | null, ways: PartWays, field: string): WirePart 
   return { fileData: { fileUri: url, ...(mimeType !== null && { mimeType }) } };
 }
 
-/** The media type of what is at an address. wire: Vertex AI answers 400 "it has an empty mimeType parameter in fileData" without it, for videos of YouTube too (Vertex AI: `fileData`; GoogleCloudPlatform/generative-ai#1390, 2024-11). */
+/** The media type of the file at an address. wire: Vertex AI answers 400 "it has an empty mimeType parameter in fileData" without it, for videos of YouTube too (Vertex AI: `fileData`; GoogleCloudPlatform/generative-ai#1390, 2024-11). */
 const typeAt = (url: string, isVertex: boolean): string | null => typeOf(url) ?? (isVertex && isAt(videos, url) ? 'video/mp4' : null);
 
 /** The media type of an address or a name of a file, from its extension. */

@@ -51,7 +51,7 @@ const isSame = (one: Counts, other: Counts): boolean => names.every((name) => on
  * searched for (Gemini API: Grounding with Google Search, Pricing; empty queries do not count).
  */
 export function billedSearches(queries: ReadonlySet<string>, { mapping, model }: Target): number {
-  // the name of an endpoint says nothing of the model behind it; the id in the catalogue then does
+  // the name of an endpoint does not name the model behind it; the id in the catalogue does
   const named = [mapping.externalId, model.id].find((name) => /gemini-\d/.test(name)) ?? '';
   return /gemini-[12]/.test(named) ? Math.min(1, queries.size) : queries.size;
 }

@@ -24,11 +24,11 @@ interface AnswerState {
   /** The id of the answer. If the provider gives a tool call no id, one is made from this. */
   id: string;
   sources: Fields;
-  /** The answer cites pages of the web. */
+  /** True if the answer cites web pages, so the provider has searched. */
   hasSearched: boolean;
   /** Fields of the whole reply that the caller gets unchanged. */
   readonly top: Record<string, unknown>;
-  /** The fields of sources that the caller has. */
+  /** The names of the fields with sources that the caller has got. */
   readonly givenSources: Set<string>;
   isOver: boolean;
   /** The error with which the answer or a choice ended. It is thrown when the usage has come, which may be in a later event, or at the end. */
@@ -224,7 +224,7 @@ function callsIn({ tool_calls: calls, function_call: call }: Fields): readonly u
 /** Lists of a message that the caller gets unchanged. */
 const messageExtras = ['annotations', 'images'];
 
-/** Reads the reasoning of a delta. The same text may come in several fields, so only the first field with text is read. */
+/** Reads the reasoning of a delta. Several fields may have the same text, so only the first field with a text is read. */
 function addReasoning(answer: AnswerState, choice: Choice, delta: Fields): void {
   const { reasoning_content: content, reasoning, reasoning_details: details } = delta;
   const text = typeof content === 'string' && content !== '' ? content : reasoning;
@@ -289,7 +289,7 @@ function readSources(answer: AnswerState, event: Fields): void {
 function addSources(answer: AnswerState): void {
   for (const [field, value] of Object.entries(answer.sources)) {
     if (!Array.isArray(value) || value.length === 0 || answer.givenSources.has(field)) continue;
-    // a server that repeats them after the finish gives no new ones, and lists of one field are joined
+    // a server that repeats the sources after the finish gives no new ones, and lists of one field are joined
     answer.givenSources.add(field);
     answer.out.push({ type: 'extra', choice: 0, on: 'message', field, value });
   }

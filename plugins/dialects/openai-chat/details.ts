@@ -1,4 +1,4 @@
-/** Reasoning details on their way back to the vendor that issued them, and what a vendor wants back with a tool call, as such a detail. */
+/** Reasoning details on their way back to the vendor that issued them. What a vendor wants back with a tool call is kept as such a detail too. */
 import type { Message, ReasoningDetail } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
@@ -23,18 +23,18 @@ export function issuedDetails(message: Message, provider: string): readonly Reas
   return thoughts.flatMap(({ whole }) => (whole === null ? [] : [asIssued(whole)]));
 }
 
-/** The `format` of a detail that holds what stood beside a tool call, in the field of this name. */
+/** The `format` of a detail that holds the field of this name, which the provider sent beside a tool call. */
 const besideCall = 'extra_content';
 
 /**
- * What stood beside a tool call, as a detail.
+ * The extra field that the provider sent beside a tool call, as a detail.
  * wire: Gemini has the state of its thinking there, as `google.thought_signature` or `vertex.thought_signature`. Without it the next turn is
  * a 400 "Function call is missing a thought_signature" (earendil-works/pi#3234, 2026-04, and #7745, 2026-08)
  */
 export const detailBeside = (call: string, extra: Fields, { provider, mapping }: Target): ReasoningDetail =>
   ({ type: 'reasoning.encrypted', provider: provider.account, model: mapping.externalId, format: besideCall, id: call, data: JSON.stringify(extra) });
 
-/** What this provider had beside the tool calls of a message, by the id of the call. */
+/** The extra fields that this provider sent beside the tool calls of a message, by the id of the call. */
 export function extrasOf(message: Message, provider: string): ReadonlyMap<string, object> {
   const extras = new Map<string, object>();
   for (const { provider: issuer, format, id, data } of detailsOf(message)) {

@@ -1,4 +1,4 @@
-/** How efforts and budgets are told to vendors: forms that several rows of vendors share. */
+/** How efforts and budgets are sent to vendors: forms that several rows of vendors share. */
 import type { Fields } from '../../../core/wire/fields.ts';
 import type { Budget, Efforts, Said } from './habits.ts';
 import { saidAs } from './habits.ts';

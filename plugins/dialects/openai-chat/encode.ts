@@ -35,7 +35,7 @@ class Draft {
   readonly #habits: Habits;
   readonly #request: ChatRequest;
   readonly #target: Target;
-  /** The target's, without an effort of the gateway that would cost the caller something. */
+  /** The target's reasoning, without an effort of the gateway that would change something which the caller asked for. */
   readonly #reasoning: Reasoning;
   /** The fields of cache breakpoints that the vendor refuses. */
   readonly #breakpoints: readonly string[];
@@ -102,7 +102,7 @@ class Draft {
   #set(body: Record<string, unknown>, wire: string, value: unknown): void {
     if (value === null || value === undefined) return;
     if (!this.#refuses(wire)) body[this.#vendor.renames?.[wire] ?? wire] = wire === 'temperature' ? this.#cooled(value) : value;
-    // fewer answers than were asked for are not what the caller can use, and another provider may give them all
+    // fewer answers than the caller asked for are of no use, and another provider may give all of them
     else if (wire === 'n' && Number(value) > 1) throw new GatewayError('unsupported_value', 'This provider gives one answer for each request. Leave out "n", or send it as 1.', { param: 'n' });
     else if (wire !== 'n') this.adjustments.add(wire, 'dropped');
   }
@@ -143,7 +143,7 @@ class Draft {
       this.adjustments.add('tool_choice', 'changed to required');
       return { ...request, tools: named, toolChoice: 'required' };
     }
-    // without tools the model can call none, which is what the caller asks for
+    // without tools the model cannot call any, which is what the caller asks for
     if (forcesTools === 'never' && toolChoice === 'none') return { ...request, tools: null, toolChoice: null };
     if (forcesTools === undefined || (forcesTools === 'by-name' && toolChoice !== 'required')) return request;
     const [only, ...others] = tools ?? [];

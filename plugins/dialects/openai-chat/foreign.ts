@@ -1,8 +1,8 @@
-/** Requests of callers of another wire format: what this API refuses, and callers of its own would not send, is taken out and named. */
+/** Requests from callers of another wire format: removes and reports what this API refuses and its own callers would not send. */
 import type { ChatRequest, ContentPart, Message, Tool } from '../../../core/chat.ts';
 import type { Vendor } from './habits.ts';
 
-/** A request that came by another door, in the way that the vendor takes it. `dropped` is called with each parameter that is left out. */
+/** A request that came through another door, in the form that the vendor takes. `dropped` is called with each parameter that is left out. */
 export function withoutForeign(request: ChatRequest, { takesCacheControl = false, takesTopK = false }: Vendor, dropped: (parameter: string) => void): ChatRequest {
   if (request.form === undefined) return request;
   const refused = new Set(takesCacheControl ? ['is_error'] : ['is_error', 'cache_control']);

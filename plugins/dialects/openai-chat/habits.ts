@@ -5,13 +5,13 @@ import type { Fields } from '../../../core/wire/fields.ts';
 import { thinksAlways } from '../families/thinkers.ts';
 import type { UsageHabits } from './usage.ts';
 
-/** How a vendor is told an effort. `word` is for the adjustment, and is the caller's own word if nothing changes; `fields` go into the body. */
+/** How an effort is sent to a vendor. `word` is for the adjustment, and is the caller's own word if nothing changes; `fields` go into the body. */
 export interface Said {
   readonly word: string;
   readonly fields: Fields;
 }
 
-/** How each effort is told. Null: the vendor cannot be told, and the effort is dropped. */
+/** How each effort is sent. Null: the vendor does not take it, and the effort is dropped. */
 export type Efforts = Readonly<Record<Effort, Said | null>>;
 
 /** The field for a thinking budget, the fields that must be sent with it, and the least number of tokens. */
@@ -45,9 +45,9 @@ export interface Habits {
   readonly takesUnthinking: readonly string[];
   /** True if its effort is `none` where the request has none. */
   readonly restsUnasked?: true;
-  /** Parameters that it refuses, changes or uses up while it thinks. An effort that the gateway chose is left out where the caller sent one of them. `tool_choice` counts where it forces a tool. */
+  /** Parameters that it refuses, changes or uses up while it thinks. Where the caller sent one of them, an effort that the gateway chose is left out. `tool_choice` counts where it forces a tool. */
   readonly spares: readonly string[];
-  /** True if it thinks without being asked, and refuses a forced tool then: a tool that the caller forces is more important than thinking that nobody asked for. Where the caller asked for thinking, or it cannot be turned off, the model may choose. */
+  /** True if it thinks without being asked, and refuses a forced tool then: a tool that the caller forces is more important than thinking that the caller did not ask for. Where the caller asked for thinking, or thinking cannot be turned off, the tool is not forced. */
   readonly stopsForTool?: true;
   /** True if `tool_choice` is a word only: no tool can be forced by its name. */
   readonly namesNoTool?: true;
@@ -86,13 +86,13 @@ export interface Vendor extends Partial<Habits> {
   readonly renames?: Readonly<Record<string, string>>;
   /** Its word for `tool_choice: required`. */
   readonly requiredWord?: string;
-  /** The highest limit of tokens that it takes for an answer which is not streamed. With a higher one it is asked for a stream, and the caller gets a plain answer all the same. */
+  /** The highest token limit that it takes for an answer without streaming. With a higher limit the gateway asks it for a stream, and the caller still gets a plain answer. */
   readonly longestPlain?: number;
   /** The highest temperature that it takes, where that is less than 2. */
   readonly hottest?: number;
   /** True if it gives JSON by a schema alone, and refuses `json_object`. */
   readonly takesSchemasOnly?: boolean;
-  /** True if it gives JSON, and none by a schema. */
+  /** True if it gives JSON, but not by a schema. */
   readonly takesNoSchemas?: boolean;
   /** True if `logprobs` is a number. */
   readonly countsLogprobs?: boolean;
@@ -126,7 +126,7 @@ export interface Vendor extends Partial<Habits> {
   readonly forcesTools?: 'by-name' | 'never';
   /** True if it knows a choice among some of the tools (`allowed_tools`). Elsewhere the others are left out. */
   readonly knowsAllowedTools?: boolean;
-  /** The code that means a limit here, under 429, and an empty account at others. */
+  /** The error code that means a rate limit at this vendor, under 429, and an empty account at other vendors. */
   readonly limitCode?: string;
   /** The first family that matches counts. */
   readonly families?: readonly Family[];
@@ -140,7 +140,7 @@ export function saidAs(...words: readonly (string | Said | null)[]): Efforts {
   return { none: none ?? null, minimal: minimal ?? null, low: low ?? null, medium: medium ?? null, high: high ?? null, xhigh: xhigh ?? null };
 }
 
-/** What holds if a row has no value: a server that speaks the API as it was before reasoning models. */
+/** The values where a row has none: a server that speaks the API as it was before reasoning models. */
 const standard: Habits = {
   maxTokens: 'max_tokens',
   instructions: 'system',
@@ -158,7 +158,7 @@ const standard: Habits = {
 // cost: the habits of a mapping never change, and finding them tries the pattern of each family
 const known = new WeakMap<Vendor, WeakMap<Target['mapping'], Habits>>();
 
-/** The habits for one target. A value of its family comes before a value of the vendor, and that before the standard. What the vendor or the family drops is dropped. */
+/** The habits for one target. A value of its family counts before a value of the vendor, and that before the standard. The `drops` of the vendor and of the family are added up. */
 export function habitsOf(vendor: Vendor, target: Target): Habits {
   const found = known.get(vendor)?.get(target.mapping);
   if (found !== undefined) return found;

@@ -64,7 +64,7 @@ function withAnsweredResults(messages: readonly Message[], { changed }: MessageW
   });
 }
 
-/** A refusal as text, because it is what the assistant said. wire: fields and parts that a server does not know may be refused (Mistral: error text "Extra inputs are not permitted"). */
+/** Sends a refusal as text, because it is what the assistant said. wire: fields and parts that a server does not know may be refused (Mistral: error text "Extra inputs are not permitted"). */
 function withSaidRefusal(message: Message): Message {
   if (message.role !== 'assistant') return message;
   const { content } = message;

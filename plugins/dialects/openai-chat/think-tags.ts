@@ -27,7 +27,7 @@ export const createThinkTags = (): ThinkTags => new Splitter();
 class Splitter implements ThinkTags {
   #stage: 'start' | 'thinking' | 'answer' = 'start';
   #held = '';
-  /** What is held at the start, without the blanks before it: never more than a part of a tag. */
+  /** The text that is held at the start, without the blanks before it: never more than a part of a tag. */
   #start = '';
   #isAfterTag = false;
 

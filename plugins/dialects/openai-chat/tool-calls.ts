@@ -24,7 +24,7 @@ interface Call {
   hasArguments: boolean;
 }
 
-/** What a piece says of its call. Null: it has no name. */
+/** The name and the text in a piece of a call. Null: it has no name. */
 interface Said {
   readonly name: string | null;
   readonly text: string;
@@ -37,7 +37,7 @@ export interface ToolCalls {
   found: Found | null;
   last: Call | null;
   begun: number;
-  /** Characters of the calls whose name has not come. */
+  /** Characters of the calls whose name has not come yet. */
   held: number;
 }
 
@@ -61,7 +61,7 @@ export interface ToolCallScope {
 
 /** safety: pieces of calls without a name give no chunks, so nothing else bounds them where text comes beside them. */
 const mostHeld = 1_048_576;
-/** A call counts as so many characters, beside its text and its id. */
+/** The size of a call besides its text and its id, in characters. */
 const perCall = 200;
 
 const heldBy = ({ id, held }: Call): number => perCall + (id?.length ?? 0) + held.length;
@@ -105,7 +105,7 @@ function addPiece(calls: ToolCalls, piece: Fields, scope: ToolCallScope): void {
   } else if (text !== '') {
     addArguments(call, text, scope);
   }
-  // safety: it is not held for a call whose name has not come, because nothing would bound it
+  // safety: `extra_content` is not held for a call whose name has not come, because nothing would bound it
   if (call.index !== null && isFields(piece['extra_content'])) scope.chunks.push({ type: 'reasoning-detail', choice: scope.choice, detail: detailBeside(call.given, piece['extra_content'], scope.target) });
 }
 

@@ -11,7 +11,7 @@ export interface UsageHabits {
   readonly cachedOutside?: boolean;
   /** True if neither the vendor's `completion_tokens` nor its total includes reasoning. */
   readonly reasoningApart?: boolean;
-  /** True if the vendor names no reasoning: it is what the total has beyond prompt and completion. */
+  /** True if the vendor reports no reasoning count: reasoning is what the total has beyond prompt and completion. */
   readonly reasoningUnnamed?: boolean;
 }
 

@@ -18,7 +18,7 @@ export interface Call {
   readonly seed: string;
 }
 
-/** A call of which nothing is known yet. */
+/** A call before anything is known of it. */
 export const newCall = (seed: string): Call => ({ id: '', name: '', text: '', index: null, isClosed: false, seed });
 
 /**
@@ -28,7 +28,7 @@ export const newCall = (seed: string): Call => ({ id: '', name: '', text: '', in
 export const isCustomCall = ({ type, name }: Fields, tools: unknown): boolean =>
   type === 'custom_tool_call' && (!Array.isArray(tools) || listOf(tools).some((tool) => fieldsOf(tool)['type'] === 'custom' && fieldsOf(tool)['name'] === name));
 
-/** The input of a custom tool is plain text. In the middle the tool is a function with one parameter, so a piece of the text becomes a piece of JSON. */
+/** Adds a piece of a custom tool's input, which is plain text. Inside the gateway the tool is a function with one parameter, so a piece of text becomes a piece of JSON. */
 export const inputPiece = ({ text }: Call, piece: string): string => `${text === '' ? inputStart : ''}${JSON.stringify(piece).slice(1, -1)}`;
 
 /** The whole input as JSON; undefined where there is none. */
@@ -64,7 +64,7 @@ export class Calls {
     const text = isFields(whole) ? JSON.stringify(whole) : whole;
     if (typeof text !== 'string') return;
     if (text.startsWith(call.text)) this.add(call, text.slice(call.text.length), out);
-    // two halves of one character came in two pieces, and are written in another way in the whole
+    // the two halves of a surrogate pair came in two pieces, and the whole text escapes them in another way
     else if (call.text.startsWith(inputStart) && !isJson(call.text)) this.add(call, '"}', out);
   }
 
@@ -133,7 +133,7 @@ function isJson(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch {
-    // not whole
+    // the text is not a whole JSON value
     return false;
   }
 }

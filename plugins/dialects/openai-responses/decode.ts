@@ -121,7 +121,7 @@ function addHead(answer: AnswerState, event: Fields): void {
   if (tools !== undefined) answer.calls.tools = tools;
 }
 
-/** What is known of an item that is not known yet. */
+/** The kind of an item that is not known yet, as far as the event shows it. */
 interface Kinded {
   readonly kind: ItemKind;
   readonly item?: Fields;
@@ -286,7 +286,7 @@ function addResponse(answer: AnswerState, response: Fields, event: string): void
   const { status, output } = response;
   if (isFailed(event) || hasFailed(response)) throw billed(failureOf(response, answer.target), usageOf(answer, response));
   addHead(answer, { response });
-  // wire: the final object may have other ids, and may leave items out (recorded traffic, as of 2026-11). Its items are read only if none came before, or for those that did not end
+  // wire: the final object may have other ids, and may leave items out (recorded traffic, as of 2026-11). Its items are read only if no items came before, or for items that did not end
   if (answer.items.all.length === 0) {
     for (const [at, wire] of listOf(output).entries()) completeItem(answer, openItem(answer, { output_index: at, item: wire }, { begins: true }), fieldsOf(wire));
   } else for (const [item, wire] of unended(answer.items.all, listOf(output))) completeItem(answer, item, wire);
@@ -342,7 +342,7 @@ function addDetails({ target, items, out }: AnswerState): void {
   }
 }
 
-/** How the message that the caller keeps names an item. Null if the item is not in the message, such as a search that the provider made. */
+/** How the message that the caller keeps names an item. Null if the message does not hold the item, such as a search that the provider made. */
 function nextItemOf({ kind, call, parts, whole }: OpenItem): NextItem | null {
   if (kind === 'function_call') return { before: call.id };
   if (kind !== 'message' || ![...parts.values()].some(({ sent }) => sent !== '')) return null;

@@ -11,7 +11,7 @@ const format = 'openai-responses';
 
 /** The item that came after the reasoning. */
 export interface NextItem {
-  /** `message`, or the id of a call; absent where the item stands before it in a list of items. */
+  /** `message`, or the id of a call; absent where the reasoning has its own place in a list of items. */
   readonly before?: string;
   /** The `phase` of that message, which newer models set and must get back (wire: OpenAI: Responses). */
   readonly phase?: string | undefined;
@@ -68,11 +68,11 @@ export function replayOf(message: Message, first: string, target: Target): Repla
   return { before, phase };
 }
 
-/** The reasoning items of a message whose caller says where each stands, and of one that a plugin has put back, which says it itself. */
+/** The reasoning items of a message whose order is known: the caller, or the plugin that put the reasoning back, says where each item belongs. */
 export interface Thoughts {
-  /** The item of an entry of the order; none where its issuer is another one. */
+  /** The item of an entry of the order; an empty list where another provider or model issued it. */
   take(entry: Fields): readonly Fields[];
-  /** Those without an entry that led to this call, or to the text. */
+  /** The items without an entry that led to this call, or to the text. */
   before(next: string): readonly Fields[];
 }
 

@@ -42,7 +42,7 @@ class Draft {
   readonly #request: ChatRequest;
   readonly #target: Target;
   readonly #habits: Habits;
-  /** What the caller said in this API's own words, where he spoke it. */
+  /** The fields in this API's own words, where the caller spoke this API. */
   readonly #own: Fields;
   readonly #isOwn: boolean;
 
@@ -121,9 +121,9 @@ class Draft {
 
   #tool(tool: Tool, at: number): Fields | readonly Fields[] {
     const { type, function: described, native, ...more } = tool;
-    // the conversation has them where they stand
+    // these tools are in the conversation, at the places where the caller put them
     if (native?.fields['additional'] === true) return [];
-    // the tools of a namespace are several here, and the first of them has the whole of it
+    // a namespace is one tool here and several in the gateway, and the first of them holds the whole namespace
     if (native?.fields['namespace'] !== undefined) return isFields(native.fields['namespace']) ? native.fields['namespace'] : [];
     if (native?.fields['type'] !== undefined) return native.fields;
     // wire: the input of a custom tool is plain text (OpenAI: Function calling, Custom tools), and the gateway's tool calls carry JSON
@@ -163,7 +163,7 @@ class Draft {
     if (Object.keys(reasoning).length > 0) body['reasoning'] = reasoning;
   }
 
-  /** The model has refused the effort that the gateway chose before: it is likely to know nothing of reasoning, whatever its mapping says. */
+  /** True: the model refused the effort that the gateway chose before. It probably does not reason at all, whatever its mapping says. */
   get #mayNotReason(): boolean {
     const { isAutomatic, effort } = this.#target.reasoning;
     return isAutomatic === true && effort === null;
@@ -209,10 +209,10 @@ function choiceOf(choice: ToolChoice, customNames: ReadonlySet<unknown>): unknow
   return isFields(named) && customNames.has(named['name']) ? { ...named, type: 'custom' } : named;
 }
 
-/** The message that came as `instructions` through the door of this API; null where there is none. */
+/** The message that came in the field `instructions` of this API; null where there is none. */
 const instructionsIn = (messages: readonly Message[]): Message | null => messages.find(({ native }) => native?.fields['instructions'] === true) ?? null;
 
-/** Names of tools whose input is plain text, and which are functions for other APIs. */
+/** Names of tools whose input is plain text. For other APIs they are functions. */
 const customNamesIn = (tools: readonly Tool[] | null): ReadonlySet<unknown> => new Set((tools ?? []).flatMap(({ native }) => (native?.fields['type'] === 'custom' ? [native.fields['name']] : [])));
 
 function formatOf({ type, json_schema: described, ...more }: ResponseFormat): Fields | undefined {

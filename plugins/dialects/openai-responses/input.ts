@@ -14,7 +14,7 @@ type Item = Fields;
 export interface InputWays {
   readonly target: Target;
   readonly habits: Habits;
-  /** The caller speaks this API too. */
+  /** True: the caller speaks this API too. */
   readonly isOwn: boolean;
   /** Is called with each field that is dropped. */
   dropped(parameter: string): void;
@@ -162,23 +162,23 @@ function callOf({ id, function: { name, arguments: input }, native }: ToolCall, 
   };
 }
 
-/** An item that the caller sent in the form of this API. @param id of the call that it is of */
+/** An item that the caller sent in the form of this API. @param id the id of its call */
 const sameItem = (item: Item, id: string | undefined): Item => (id === undefined ? item : { ...item, call_id: callId(id) });
 
-/** The plain text of a custom tool's call, which other APIs have as a function with one parameter. */
+/** The plain text of a custom tool's call, which the gateway keeps as the arguments of a function with one parameter. */
 function inputIn(json: string): string {
   try {
     const { input } = fieldsOf(JSON.parse(json));
     return typeof input === 'string' ? input : json;
   } catch {
-    // a plugin has changed it: then it is the text itself
+    // a plugin has changed the arguments, so they are the text itself
     return json;
   }
 }
 
 /**
- * The items of an assistant message in the order in which the caller sent them, where he speaks this API. Null where the message says no
- * order, or a plugin has changed it so that it does not fit any more.
+ * The items of an assistant message in the order in which the caller sent them, for a caller who speaks this API. Null where the message has no
+ * order, or a plugin has changed the message so that the order does not fit any more.
  */
 function orderedItems(message: Message, { path, ways }: { path: string; ways: InputWays }): readonly Item[] | null {
   const order = listOf(message.native?.fields['order']).map(fieldsOf);

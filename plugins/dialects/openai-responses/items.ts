@@ -94,14 +94,14 @@ export class Items {
   }
 }
 
-/** Whether an event that begins or ends an item is about another one than the item that was found for it. */
+/** Whether an event that begins or ends an item belongs to another item than the one that was found for it. */
 export function isAnother({ kind, callId, whole }: OpenItem, event: { readonly kind: ItemKind; readonly item: Fields; readonly begins: boolean }): boolean {
   const { call_id: id } = event.item;
   const isOtherCall = kind === 'function_call' && id !== undefined && callId !== undefined && id !== callId;
   return event.begins ? whole !== null || kind !== event.kind || isOtherCall : whole !== null && isOtherCall;
 }
 
-/** The items whose end was not told, each with the whole of it in the final output: the items of its kind there are in the same order, if they are as many. */
+/** The items whose end was not reported, each with its whole form from the final output. They are matched by kind and order, if both lists have the same length. */
 export function unended(items: readonly OpenItem[], output: readonly unknown[]): readonly (readonly [OpenItem, Fields])[] {
   return Array.from(itemKinds.values()).flatMap((kind) => {
     const own = items.filter((item) => item.kind === kind);

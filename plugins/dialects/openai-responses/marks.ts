@@ -1,11 +1,11 @@
 /**
  * Says where the items of an answer begin and end, for a caller who speaks this API too: `native` chunks beside the pieces that all callers
- * get. What is held back until the first piece tells nobody anything by itself, and until then another provider may still be asked.
+ * get. Marks are held back until the first piece, because until then another provider may still be asked.
  */
 import type { Chunk } from '../../../core/chat.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 
-/** The name of this API's form in the middle. */
+/** The name of this wire format (`ChatRequest.form`). */
 export const form = 'responses';
 
 const mark = (name: string, value: Fields): Chunk => ({ type: 'native', choice: 0, form, name, value, isBoundary: true });
@@ -18,12 +18,12 @@ const withoutTexts = (item: Fields): Fields => Object.fromEntries(Object.entries
 /** The marks of one answer. Each method adds its chunks to `out`. */
 export class Marks {
   readonly #isRead: boolean;
-  /** The item to which the pieces belong that come now. */
+  /** The item to which the next pieces belong. */
   #at: number | null = null;
   #hasBegun = false;
   readonly #held: Chunk[] = [];
 
-  /** @param caller the wire format of the caller; who speaks another one has no use for marks */
+  /** @param caller the wire format of the caller; a caller of another format needs no marks */
   constructor(caller: string | undefined) {
     this.#isRead = caller === form;
   }
@@ -64,7 +64,7 @@ export class Marks {
     if (Object.keys(more).length > 0) out.push(mark('response', more));
   }
 
-  /** What may go out of an event: nothing before the first piece of the answer. */
+  /** The chunks of an event that may go out now: none before the first piece of the answer. */
   released(out: Chunk[]): readonly Chunk[] {
     if (this.#hasBegun || !this.#isRead) return out;
     this.#held.push(...out);
@@ -74,10 +74,10 @@ export class Marks {
   }
 }
 
-/** A tool that a provider runs has begun too. */
+/** A tool that a provider runs counts as a piece too. */
 const isPiece = (chunk: Chunk): boolean => chunk.type !== 'native' || (chunk.value as Fields)['isForeign'] === true;
 
-/** Fields of a response that the gateway writes: who answers, what was asked, how it ended. */
+/** Fields of a response that the gateway writes itself: the model, the request, and how the answer ended. */
 const written: ReadonlySet<string> = new Set([
   'id', 'object', 'created_at', 'completed_at', 'model', 'status', 'error', 'incomplete_details', 'output', 'output_text', 'usage', 'store', 'previous_response_id', 'background', 'conversation', 'instructions', 'tools',
   'tool_choice', 'metadata', 'prompt', 'user',

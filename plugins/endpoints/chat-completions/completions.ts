@@ -1,6 +1,6 @@
 /**
  * POST /v1/completions, for clients from before chats: the prompt becomes the one message of a user, and the text of the answer comes
- * back. What a chat cannot say is refused.
+ * back. A parameter that a chat does not have is refused.
  */
 import type { ChatRequest, Chunk, FinishReason, Usage } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -13,7 +13,7 @@ import { usageOf, wordOf } from './encode.ts';
 import { parseChatRequest } from './parse.ts';
 import type { TextCompletion } from './wire.ts';
 
-/** Parameters that no chat has, and what each asks where it asks for nothing. */
+/** Parameters that no chat has, and the values with which each asks for nothing. */
 const refused: Readonly<Record<string, readonly unknown[]>> = { echo: [false], suffix: [''], logprobs: [], best_of: [1], tools: [], messages: [] };
 
 const about: About = { summary: 'Continue a text, for clients from before chats', body: 'CompletionRequest', answer: { 'application/json': 'TextCompletion', 'text/event-stream': 'TextCompletion' } };
@@ -60,7 +60,7 @@ class CompletionEncoder implements Encoder {
   chunks(chunks: readonly Chunk[]): string {
     let text = '';
     for (const chunk of chunks) {
-      // there is no other place for the words of a refusal. cost: JSON.stringify of the whole choice takes twice as long
+      // the format has no other place for the words of a refusal. cost: JSON.stringify of the whole choice takes twice as long
       if (chunk.type === 'text-delta' || chunk.type === 'refusal-delta') text += `${this.#opening}[{"index":${chunk.choice},"text":${JSON.stringify(chunk.text)},"logprobs":null,"finish_reason":null}]}\n\n`;
       else if (chunk.type === 'finish') this.#finishes.set(chunk.choice, chunk.reason);
       else if (chunk.type === 'usage') this.#usage = chunk.usage;

@@ -7,7 +7,7 @@ import { list, object, optional, text } from '../../../core/wire/checks.ts';
 import { CustomInput, inputSchema, isFreeText } from '../../../core/wire/custom-tools/input.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 
-/** A body without custom tools, and what became of them. */
+/** A body without custom tools, and the changes that were made to it. */
 export interface Uncustomised {
   readonly body: Fields;
   readonly names: readonly string[];
@@ -16,7 +16,7 @@ export interface Uncustomised {
 
 const isCustom = (value: unknown): value is Fields => isFields(value) && value['type'] === 'custom' && isFields(value['custom']);
 
-/** The body with functions in place of custom tools, of the choice of one and of calls of them. */
+/** The body with functions in place of custom tools, also in the tool choice and in calls. */
 export function withoutCustomTools(body: Fields): Uncustomised {
   const { tools, tool_choice: choice, messages } = body;
   const customs = listOf(tools).filter(isCustom);
@@ -35,7 +35,7 @@ export function withoutCustomTools(body: Fields): Uncustomised {
   };
 }
 
-/** The format with the fields of its grammar, which stand in an object of their own here. */
+/** The format of a custom tool. In this API, the fields of a grammar are in an object of their own. */
 function formatOf(tool: Fields): unknown {
   const { format } = fieldsOf(tool['custom']);
   return isFields(format) ? { ...format, ...fieldsOf(format['grammar']) } : undefined;
@@ -89,7 +89,7 @@ export class CustomCalls {
     this.#names = new Set(names);
   }
 
-  /** The fields of a delta, as JSON text; null: nothing is to be said yet; undefined: the chunk is of no such call. */
+  /** The fields of a delta, as JSON text; null: nothing is to be sent yet; undefined: the chunk belongs to no such call. */
   delta(chunk: Chunk): string | null | undefined {
     if (chunk.type === 'tool-start' && this.#names.has(chunk.name)) {
       this.#callsIn(chunk.choice).set(chunk.index, { index: chunk.index, input: new CustomInput(), whole: '' });
@@ -101,7 +101,7 @@ export class CustomCalls {
     return said(call, call.input.push(chunk.arguments));
   }
 
-  /** What was held back of the calls of a choice. */
+  /** The text that was held back of the calls of a choice. */
   rest(choice: number): readonly string[] {
     const calls = [...(this.#open.get(choice)?.values() ?? [])];
     return calls.map((call) => said(call, call.input.end(call.whole))).filter((delta) => delta !== null);

@@ -90,7 +90,7 @@ const nothing = Object.freeze({});
 
 const extrasOn = (place: 'choice' | 'message' | 'reply', { extras }: FoldedChoice): object => (extras.length === 0 ? nothing : Object.fromEntries(extras.filter(({ on }) => on === place).map(({ field, value }) => [field, value])));
 
-/** The fields that a chunk adds to the `delta` of its choice, as JSON text; null for a chunk that is not sent as an event of its own. */
+/** The fields that a chunk adds to the `delta` of its choice, as JSON text; null for a chunk that gets no event of its own. */
 function deltaOf(chunk: Chunk, { reasoningFields, request }: ReplyHead): string | null {
   switch (chunk.type) {
     case 'text-delta':
@@ -165,7 +165,7 @@ class StreamEncoder implements Encoder {
   end(): string {
     const { includeUsage, door } = this.#head.request;
     const counted = this.#usage === null ? '' : `,"usage":${JSON.stringify(this.#usage)}`;
-    // readers that nobody told of an event without choices take the first choice of each event
+    // a client that does not expect an event without choices reads the first choice of each event
     const lastChoice = includeUsage ? '' : door?.['usage_apart'] === true ? '{"index":0,"delta":{},"finish_reason":null}' : null;
     const list = [...this.#finishes];
     const finishes = list.map(([choice, reason], at) => this.#finish(choice, reason, lastChoice !== null || at < list.length - 1 ? '' : counted));

@@ -7,7 +7,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { list, listOf, missing, object, optional, text, wrongValue } from '../../../core/wire/checks.ts';
 import { type Fields, isFields } from '../../../core/wire/fields.ts';
 
-/** The body with tools in place of functions; the same body where it has none. */
+/** The body with tools in place of functions; the same body where it has no functions. */
 export function withTools(body: Fields): Fields {
   const given = body['messages'];
   const messages = Array.isArray(given) && (given as unknown[]).some(isOld) ? { messages: messagesOf(list('messages', given)) } : null;

@@ -54,7 +54,7 @@ export interface ChatMessage {
   /** A text, or parts: texts, images, files, sounds. Required of all but an assistant. */
   readonly content?: string | readonly { readonly type: string; readonly [field: string]: unknown }[] | null;
   readonly tool_calls?: readonly ChatToolCall[] | null;
-  /** Of a message with the role `tool`: the call that it answers. */
+  /** For a message with the role `tool`: the id of the call that it answers. */
   readonly tool_call_id?: string | null;
   /** The state of the thinking, as an answer gave it. */
   readonly reasoning_details?: readonly ReasoningDetail[] | null;
@@ -72,12 +72,12 @@ export interface ChatToolCall {
   readonly type?: string | null;
   /** Plain text for a custom tool. */
   readonly custom?: { readonly name: string; readonly input: string; readonly [field: string]: unknown };
-  /** Of all other calls; `arguments` is JSON as text. */
+  /** Set for all other calls; `arguments` is JSON as text. */
   readonly function?: { readonly name: string; readonly arguments: string; readonly [field: string]: unknown };
   readonly [field: string]: unknown;
 }
 
-/** Fields of the provider that are not here come too. */
+/** The answer may have more fields, which the provider sent. */
 export interface ChatCompletion {
   readonly id: string;
   readonly object: 'chat.completion';
@@ -96,7 +96,7 @@ export interface ChatAnswer {
   readonly content: string | null;
   /** The text of the thinking, where the model exposes it. */
   readonly reasoning?: string;
-  /** The same text. */
+  /** The same text as `reasoning`. */
   readonly reasoning_content?: string;
   /** The state of the thinking: send it back with the message on the next turn. */
   readonly reasoning_details?: readonly ReasoningDetail[];
@@ -110,7 +110,7 @@ export interface ChatUsage {
   readonly prompt_tokens?: number;
   readonly completion_tokens?: number;
   readonly total_tokens?: number | null;
-  /** Those of the completion that went into the thinking. */
+  /** The tokens of the completion that were used for thinking. */
   readonly reasoning_tokens?: number;
   readonly completion_tokens_details?: Readonly<Record<string, number>>;
   readonly prompt_tokens_details?: Readonly<Record<string, number>>;

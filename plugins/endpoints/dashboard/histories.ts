@@ -1,4 +1,4 @@
-/** Which requests continue which: a caller of a chat sends the whole history again with each turn. */
+/** Finds which requests continue which: a chat client sends the whole history again with each turn. */
 import { hash } from 'node:crypto';
 import type { LoggedDetail } from '../../../core/log/store.ts';
 
@@ -12,7 +12,7 @@ interface Choice {
 /** One request of a conversation, with what it adds to the turns before it. */
 export interface Turn {
   readonly record: Omit<LoggedDetail, 'request' | 'response' | 'reasoningContent'>;
-  /** The messages that no turn before had. Null: the log does not have the text. */
+  /** The messages that no earlier turn had. Null: the log does not have the text. */
   readonly fresh: readonly Message[] | null;
   readonly response: unknown;
 }
@@ -33,7 +33,7 @@ const isInstruction = ({ role }: Message): boolean => role === 'system' || role 
 const digest = (text: string): string => hash('sha256', text, 'base64url');
 const assistant = (text: string, calls: readonly { readonly id?: string }[]): string => digest(`assistant ${calls.map(({ id }) => id).join()} ${text.trim()}`);
 
-/** The same for messages that mean the same: an answer may come back with other fields than it had. */
+/** A text that is equal for messages with the same meaning: an answer may come back with other fields than it had. */
 function markOf(message: Message): string {
   const calls = Array.isArray(message['tool_calls']) ? (message['tool_calls'] as { id?: string }[]) : [];
   return message['role'] === 'assistant' ? assistant(textOf(message), calls) : digest(JSON.stringify([message['role'], message['tool_call_id'], message['content']]));
@@ -77,7 +77,7 @@ export function turnsOf(records: readonly LoggedDetail[]): Turn[] {
   });
 }
 
-/** How many of the first are the same. */
+/** How many elements at the start of both lists are equal. */
 function sharedOf(one: readonly string[], other: readonly string[]): number {
   const differs = one.findIndex((mark, at) => mark !== other[at]);
   return differs === -1 ? one.length : differs;

@@ -106,7 +106,7 @@ const confidential = (value: object): Answer => json(value, { headers: protectiv
 async function inParts(parts: AsyncGenerator<Part, void>): Promise<Answer> {
   // the answer begins with the first part, so an error before that is still a normal error reply
   const first = (await parts.next()).value ?? { more: false };
-  // most are whole at once, and those have a tag by which a client knows them again
+  // most answers are whole at once, and those get an etag
   const body = first.more ? ReadableStream.from(linesOf(first, parts)) : `${JSON.stringify(first)}\n`;
   return { headers: { ...protective, 'content-type': 'application/x-ndjson' }, body };
 }

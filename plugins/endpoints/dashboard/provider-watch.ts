@@ -49,7 +49,7 @@ export function createProviderWatch(): ProviderWatch {
         one.lastAnsweredAt = now;
         return;
       }
-      // that another one was quicker, or the client left, says nothing against it
+      // an attempt that was outrun, or whose client left, says nothing against the provider
       if (!isFault({ outcome })) return;
       one.failures++;
       one.lastFailedAt = now;

@@ -40,7 +40,7 @@ export function createSignIn({ config, signIns, logger }: Pick<Gateway, 'config'
     if (session !== null) signIns.ended.add(session, { dataDir, now: arrived.createdAt });
     return json({ signed_in: false } satisfies SignedIn, { headers: { 'set-cookie': cookie('', arrived.headers, 0), 'cache-control': 'no-store' } });
   };
-  /** Who signed in may call models from these pages, without a key of the config; on record as the key `dashboard`. */
+  /** A person who has signed in may call models from these pages, without a key of the config. The log names such requests by the key `dashboard`. */
   const caller = (arrived: Arrived): Principal | undefined => {
     const { headers } = arrived;
     // cost: nearly no request has a cookie

@@ -44,7 +44,7 @@ const vendored: readonly Vendored[] = [
   { specifier: 'preact', file: 'vendor/preact.js' },
   { specifier: 'preact/hooks', file: 'vendor/hooks.js' },
   { specifier: 'htm', file: 'vendor/htm.js' },
-  // only who reads Markdown loads it
+  // loaded only where somebody reads Markdown
   { specifier: 'marked', file: 'vendor/marked.js' },
 ];
 

@@ -27,7 +27,7 @@ export async function useOf(by: string, { reader, now }: UseOptions): Promise<Re
 }
 
 export async function providersView({ providers, models }: Config, { seen, ...asking }: UseOptions & { readonly seen: (provider: string) => Seen | null }): Promise<object> {
-  // whole periods, so that the answer stays the same where nothing happens
+  // the range ends with a whole period, so that the answer stays the same while nothing happens
   const to = Math.floor(asking.now / stripMs) * stripMs + stripMs;
   const from = to - day;
   const [use, tried] = await Promise.all([useOf('provider', asking), asking.reader === null ? [] : attemptsOver(asking.reader, { from, to: null, conditions: [], text: null }, stripMs).catch(() => [])]);

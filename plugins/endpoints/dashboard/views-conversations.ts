@@ -11,12 +11,12 @@ import type { ViewRequest } from './views.ts';
 /** `scanned`: records without bodies; `read`: records with bodies, which are many times larger. */
 const most = { scanned: 1000, read: 200, page: 50, cut: 4, opening: 200, sought: 80 };
 const day = 86_400_000;
-/** Names that are usual for what a conversation is known by, the likeliest first. */
+/** Usual names of the metadata key that identifies a conversation, the likeliest first. */
 const usual = ['session-id', 'conversation-id', 'thread-id', 'chat-id', 'session', 'conversation', 'thread', 'chat'];
 const byHistory = 'history';
 
 interface Shown {
-  /** The value of the metadata key; null: the conversation is known by its history. */
+  /** The value of the metadata key; null: the conversation is identified by its history. */
   readonly value: string | null;
   /** Id of its last request. */
   readonly of: string;
@@ -27,11 +27,11 @@ interface Shown {
   readonly firstAt: string;
   readonly lastAt: string;
   readonly cost: string | null;
-  /** How many of its turns have counts of tokens, and so a cost, that are estimates. */
+  /** How many turns have estimated token counts, and so an estimated cost. */
   readonly estimated: number;
 }
 
-/** `by`: `meta.<key>`, or `history`. Absent: the key that looks most like one of conversations. */
+/** `by`: `meta.<key>`, or `history`. Absent: the key that looks most like a conversation id. */
 export async function conversationsView(asked: ViewRequest): Promise<object> {
   const { reader, params } = asked;
   const query = queryOf(asked);
@@ -96,7 +96,7 @@ export async function conversationView(asked: ViewRequest): Promise<object> {
   return { ...sums, opening, isAll, data: turnsOf(records) };
 }
 
-/** The requests whose histories grow out of each other, around one of them. */
+/** The requests whose histories continue each other, around one of them. */
 async function around(reader: LogReader, id: string): Promise<{ records: LoggedDetail[]; isAll: boolean }> {
   const record = await reader.get(id);
   if (record === null) return { records: [], isAll: true };
@@ -108,7 +108,7 @@ async function around(reader: LogReader, id: string): Promise<{ records: LoggedD
   return { records: chain ?? [record], isAll };
 }
 
-/** Words of the first message that every request of the conversation has; null where there are none. */
+/** Words of the first message, for a text search: every request of the conversation has them. Null where there are none. */
 function soughtOf(record: LoggedDetail): string | null {
   const runs = (messagesOf(record).filter(({ role }) => role === 'user').map(textOf)[0] ?? '').match(/[\p{L}\p{N} ]{3,}/gu) ?? [];
   const [longest] = runs.toSorted((a, b) => b.length - a.length);

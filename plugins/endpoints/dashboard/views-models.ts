@@ -50,9 +50,9 @@ async function triedTargets(asking: UseOptions): Promise<ReadonlyMap<string, Tri
   }));
 }
 
-/** So many of the newest requests of a model are looked through. */
+/** How many of the newest requests of a model are searched. */
 const mostLately = 200;
-/** So many answers of each provider are shown. */
+/** How many answers of each provider are shown. */
 const mostAnswers = 12;
 
 /** What each provider of a model answered lately: `model`. The newest are first. */
@@ -60,7 +60,7 @@ export async function answersView({ reader, params, now }: ViewRequest): Promise
   const model = params.get('model') ?? '';
   const query = { from: now - day, to: null, conditions: [{ field: 'model', operator: 'in' as const, values: [model] }], text: null };
   const { data } = await reader.list(query, { limit: mostLately, cursor: null });
-  // an attempt that failed is an answer too, whoever made it good; those at other models are none
+  // a failed attempt is shown too, even if a later attempt answered; attempts at other models are not
   const answers = data.flatMap(({ id, createdAt, attempts }) => attempts.filter((attempt) => attempt.model === model).toReversed().map(({ provider, outcome, status, durationMs, error }) => ({ id, createdAt, provider, outcome, isFault: isFault({ outcome }), status, durationMs, error })));
   return { data: Array.from(Map.groupBy(answers, ({ provider }) => provider), ([provider, own]) => ({ provider, answers: own.slice(0, mostAnswers) })) };
 }

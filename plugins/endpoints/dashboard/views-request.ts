@@ -22,16 +22,16 @@ function pricesOf({ model: id, provider, attempts }: LoggedDetail, { models }: C
 }
 
 const hour = 3_600_000;
-/** How far before a request one looks for others like it, in hours, the longest first. */
+/** How many hours before the request are compared with it; the longest is tried first. */
 const reaches = [24, 6, 1];
 /** cost: the store reads each of them, a hundred thousand in half a second. */
 const mostRead = 20_000;
-/** A percentile of fewer says nothing. */
+/** With fewer requests, a percentile means nothing. */
 const fewest = 20;
 
 /**
  * How long requests of a model took at a provider that answered them and was asked first, before a moment: `model`, `provider` and `at`, in milliseconds since 1970. The
- * hour before says how many there are, and so how far back one can afford to look.
+ * hour before shows how many requests there are, and so how far back the query can reach.
  */
 export async function typicalView({ reader, params }: ViewRequest): Promise<object> {
   const at = Number(params.get('at'));

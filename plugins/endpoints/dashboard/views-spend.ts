@@ -1,24 +1,24 @@
-/** What is spent this month, beside the month before, and what it will be at its end. Months and days are by UTC, as those of budgets are. */
+/** The spending of this month, beside the month before, and a forecast for its end. Months and days are in UTC, as those of budgets are. */
 import { parseDimension, parseLogFilter } from '../../../core/log/query.ts';
 import type { LogQuery, StatsRow } from '../../../core/log/store.ts';
 import type { ViewRequest } from './views.ts';
 
 const day = 86_400_000;
-/** The pace is that of so many days before today: a whole week, because weekends are unlike other days. */
+/** The forecast uses the pace of this many days before today: a whole week, because weekends differ from other days. */
 const paceDays = 7;
-/** With less on record nobody can say what a month will be. */
+/** With less time on record there is no forecast. */
 const shortestPaceMs = day / 24;
 const most = { rows: 200, lines: 8, before: 1000 };
 
 const dollars = (cost: string | null | undefined): number => Number(cost ?? 0);
 
-/** The first moment of the month that is so many months later. */
+/** The start of the month that is this many months later. */
 function monthAt(now: number, later: number): number {
   const date = new Date(now);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later, 1);
 }
 
-/** Dollars in a day, by the last days; null where the log began only now. */
+/** Dollars per day, from the last days; null where the log is too young. */
 export function paceOf(points: readonly { readonly at: number; readonly cost: string | null }[], now: number): number | null {
   const from = Math.floor(now / day) * day - paceDays * day;
   const recent = points.filter(({ at }) => at >= from);
@@ -26,7 +26,7 @@ export function paceOf(points: readonly { readonly at: number; readonly cost: st
   return span < shortestPaceMs ? null : (recent.reduce((sum, { cost }) => sum + dollars(cost), 0) * day) / span;
 }
 
-/** `by`: what the spending is listed by, `model` where nothing is said. Filters are those of the log; its ranges of time are not looked at. */
+/** `by`: the dimension of the list, `model` where absent. Filters are those of the log; the filters of time are ignored. */
 export async function spendView({ reader, params, now }: ViewRequest): Promise<object> {
   const { conditions, text } = parseLogFilter(params, ['by']);
   const by = parseDimension(params.get('by') ?? 'model');
@@ -63,7 +63,7 @@ export async function spendView({ reader, params, now }: ViewRequest): Promise<o
   };
 }
 
-/** What a value cost before; null where nobody knows, as of one that is not among those that cost most. */
+/** What a value cost in the month before; null where that is not known, because the value is not among those that cost most. */
 function costBefore(value: string | null, earlier: readonly StatsRow[] | null): string | null {
   const found = earlier?.find((one) => one.value === value);
   return earlier === null || (found === undefined && earlier.length >= most.before) ? null : (found?.cost ?? '0');

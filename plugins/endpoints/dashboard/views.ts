@@ -18,7 +18,7 @@ const topRows = 5;
 const mostFaults = 8;
 /** Providers whose attempts are shown over time. */
 const mostProviders = 50;
-/** How long rows that were found wait for the sums of their filter, in milliseconds. After that the rows are sent first. */
+/** How long rows wait for the sums of their filter, in milliseconds. After that the rows are sent without the sums. */
 const patienceMs = 100;
 const day = 86_400_000;
 const hour = day / 24;
@@ -26,7 +26,7 @@ const hour = day / 24;
 /** The range and the filters of a view. */
 export function queryOf({ params, now }: ViewRequest): LogQuery {
   const filter = parseLogFilter(params, others);
-  // an id says its time itself
+  // the time of a request is in its id
   if (filter.conditions.some(({ field, operator }) => field === 'id' && operator === 'in')) return resolveQuery({ ...filter, since: null, from: null, to: null }, now);
   // a view without a range is about the last day: everything on record may be too much to sum up
   return resolveQuery(filter.since === null && filter.from === null ? { ...filter, since: day } : filter, now);
@@ -58,10 +58,10 @@ function narrowFor({ from, to }: LogQuery, { now, first, before }: { readonly no
   return roundWidths.find((width) => (now - first) / width <= 90) ?? null;
 }
 
-/** One request alone would be as wide as the chart. */
+/** With fewer columns, one request would be as wide as the chart. */
 const fewestColumns = 15;
 
-/** Where narrower columns begin. */
+/** The time at which narrower columns begin. */
 const beginOf = (points: readonly { readonly at: number }[], width: number, now: number): number => Math.min(points[0]?.at ?? now, Math.floor(now / width - fewestColumns) * width);
 
 /** A part of an answer; `more` says that another one follows. */
@@ -87,7 +87,7 @@ export async function* logsView(asked: ViewRequest & { readonly signal: AbortSig
 /** The sums over time. In the first hours of a log they have narrow columns, as those of Overview have. */
 async function sumsOf({ reader, now }: ViewRequest, query: LogQuery, bucketMs: number): Promise<object> {
   const wide = await reader.series(query, { bucketMs, by: null });
-  // what a filter selects may be young in an old log
+  // in an old log, the requests of a filter may all be new
   const narrow = query.conditions.length > 0 || query.text !== null ? null : narrowFor(query, { now, first: wide.points[0]?.at, before: 0 });
   const older = narrow === null ? [] : (await reader.list({ ...query, from: null, to: query.from }, { limit: 1, cursor: null })).data;
   if (narrow === null || older.length > 0) return wide;
@@ -101,30 +101,30 @@ function faultOf(thrown: unknown): object {
   return thrown.body().error;
 }
 
-/** What attempts came to. */
+/** The sums of attempts. */
 type Totals = Pick<StatsRow, 'requests' | 'errors' | 'rescued'>;
 
-/** The attempts of all rows. Percentiles of the parts do not add up to those of the whole. */
+/** The sums of the attempts of all rows. Percentiles cannot be added up, so they are left out. */
 export function totalOf(rows: readonly Totals[]): Totals {
   const sum = (of: keyof Totals): number => rows.reduce((total, row) => total + row[of], 0);
   return { requests: sum('requests'), errors: sum('errors'), rescued: sum('rescued') };
 }
 
-/** What attempts at one provider came to. */
+/** The sums of the attempts at one provider. */
 export interface Tried extends Totals {
   readonly provider: string | null;
-  /** Over time. */
+  /** The sums over time. */
   readonly points: readonly (readonly [at: number, requests: number, errors: number, rescued: number])[];
 }
 
-/** The attempts at each provider, those too that the next one made good. The provider that was asked most is first. */
+/** The attempts at each provider, also those after which another provider answered. The provider with the most attempts is first. */
 export async function attemptsOver(reader: LogReader, query: LogQuery, bucketMs: number): Promise<readonly Tried[]> {
   const { points } = await reader.series(query, { bucketMs, by: 'attempt.provider', most: mostProviders });
   const tried = Array.from(Map.groupBy(points, ({ value }) => value), ([provider, own]) => ({ provider, ...totalOf(own), points: own.map(({ at, requests, errors, rescued }) => [at, requests, errors, rescued] as const) }));
   return tried.sort((a, b) => b.requests - a.requests);
 }
 
-/** The slowest values are looked for among so many with the most requests: the latency of a value with three requests says little. */
+/** The slowest values are searched among this many values with the most requests: the latency of a value with three requests says little. */
 const mostCompared = 100;
 
 /** The largest values of a dimension, by one of `ranks` or by their latency. */
@@ -162,7 +162,7 @@ export async function overviewView(asked: ViewRequest): Promise<object> {
   const width = Math.min(bucketMs, narrow ?? bucketMs);
   const [series, attempts, { points: byModel }] = width === bucketMs ? wide : await overTime(width);
   const begin = narrow === null ? null : beginOf(series.points, width, asked.now);
-  // a page that has wider columns gets all of the narrow ones
+  // a page that still has wider columns gets all narrow ones
   const after = narrow === null ? Number(params.get('after')) : 0;
   const costs = byModel.filter(({ at }) => at >= after).map(({ at, value, requests, cost, estimated }) => ({ at, value, requests, cost, estimated }));
   const tried = attempts.map((one) => ({ ...one, points: one.points.filter(([at]) => at >= after) }));
@@ -183,7 +183,7 @@ export async function breakdownView(asked: ViewRequest): Promise<object> {
     earlierQuery === null ? [] : reader.stats(earlierQuery, { by, limit: 1000, rank }),
     keyedNames(reader, query),
     isOverTime ? reader.series(query, { bucketMs, by, rank }) : null,
-    // of attempts there is no whole beside their sum: a request that nobody was asked for has none
+    // attempts have no separate whole: a request without any attempt is not part of them
     isOverTime && !isOfAttempts(by) ? reader.series(query, { bucketMs, by: null }) : reader.stats(query, { by: null, limit: 1 }).then(([total]) => ({ points: [], total })),
   ]);
   return { by, total: isOfAttempts(by) ? totalOf(rows) : whole.total, rows, earlier, bucketMs, points: series?.points ?? [], all: whole.points, keyed };

@@ -14,7 +14,7 @@ export function parseEmbeddingRequest(body: unknown): ChatRequest {
   return { ...noChat, ...checked, ask, rest };
 }
 
-/** What a chat would have. */
+/** The fields that only a chat has. */
 const noChat: Omit<ChatRequest, 'model' | 'ask' | 'user' | 'rest'> = {
   messages: [], stream: false, includeUsage: false, reasoning: unsetReasoning, tools: null, toolChoice: null, parallelToolCalls: null, responseFormat: null, maxTokens: null,
   temperature: null, topP: null, stop: null, seed: null, n: null, presencePenalty: null, frequencyPenalty: null, logitBias: null, logprobs: null, topLogprobs: null,

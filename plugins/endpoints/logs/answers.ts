@@ -1,4 +1,4 @@
-/** Answers that are one piece: JSON, and sums as CSV too. */
+/** Answers in one piece: JSON, and for sums also CSV. */
 import type { Arrived } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { badFilter, parseDimension, parseLogFilter, parseSort, parseSpan, resolveQuery } from '../../../core/log/query.ts';
@@ -28,7 +28,7 @@ export interface MetadataKeys {
   readonly data: readonly string[];
 }
 
-/** A request that was let in. */
+/** A request that was admitted. */
 export interface LogRequest {
   readonly arrived: Arrived;
   readonly params: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ export interface LogRequest {
   readonly now: number;
 }
 
-/** The filters of a request. @param others its parameters that are no filters */
+/** The filters of a request. @param others its parameters that are not filters */
 export const queryOf = ({ query, now }: Pick<LogRequest, 'query' | 'now'>, others: readonly string[] = []): LogQuery => resolveQuery(parseLogFilter(query, others), now);
 
 const mostRecords = 1000;
@@ -52,7 +52,7 @@ export function limitOf(query: URLSearchParams, { otherwise, most }: { otherwise
   return limit;
 }
 
-/** The first of the formats where nobody says. */
+/** The requested format; the first of the formats where none is requested. */
 export function formatOf<Format extends string>(query: URLSearchParams, formats: readonly [Format, ...Format[]]): Format {
   const asked = query.get('format') ?? formats[0];
   const format = formats.find((one) => one === asked);
@@ -101,7 +101,7 @@ const day = 86_400_000;
 const mostBuckets = 2000;
 const niceBuckets = [1, 5, 15, 60, 300, 900, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86_400, 7 * 86_400].map((seconds) => seconds * 1000);
 
-/** Sums over time. Where no time is asked, of the last day. */
+/** Sums over time. Without a range, those of the last day. */
 export async function series(asked: LogRequest): Promise<Answer> {
   const by = dimensionOf(asked.query);
   const format = formatOf(asked.query, ['json', 'csv']);
@@ -116,7 +116,7 @@ export async function series(asked: LogRequest): Promise<Answer> {
   return json({ from: new Date(from).toISOString(), to: new Date(to).toISOString(), bucketMs, data: data.map((row) => only(columns, row)) });
 }
 
-/** About a hundred buckets where nobody says. */
+/** About a hundred buckets where no width is given. */
 function bucketOf(text: string | null, range: number): number {
   if (text === null) return niceBuckets.find((size) => range / size <= 120) ?? Math.ceil(range / 100 / day) * day;
   const size = parseSpan('bucket', text);

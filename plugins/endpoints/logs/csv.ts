@@ -28,7 +28,7 @@ export function csvLine(record: LoggedRequest, metadataKeys: readonly string[]):
   return line([...columns.map(({ cell }) => cell(record)), ...cells, others.length === 0 ? null : JSON.stringify(Object.fromEntries(others))]);
 }
 
-/** The place before a formula. The signs of full width are formulas in Japanese spreadsheets. cost: only blanks and quotes stand between, and none of them is looked at twice. */
+/** The place before a formula. Japanese spreadsheets also treat full-width signs as formulas. cost: only blanks and quotes may stand before a formula, and each is read once. */
 const formula = /(^(?=[\t\r])|(?:^|[;\r\n])(?=[ \t"]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]))/g;
 
 /** The names of the JSON, in its order. */

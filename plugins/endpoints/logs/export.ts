@@ -21,7 +21,7 @@ export async function exportRequests(asked: LogRequest): Promise<Answer> {
   const format = formatOf(asked.query, ['jsonl', 'csv']);
   const limit = limitOf(asked.query, { otherwise: Infinity, most: 999_999_999 });
   const query = queryOf(asked, ['format', 'limit']);
-  // what comes in while the export runs is not in it
+  // requests that come while the export runs are not in it
   const bounded = { ...query, to: Math.min(query.to ?? Infinity, asked.now + 1) };
   const { head, size, read } = format === 'csv' ? await asCsv(asked.reader, bounded) : asJsonLines(asked.reader, bounded);
   return fileOf({ name: 'requests', format, body: streamOf({ head, size, read, limit }) }, asked.now);
@@ -54,7 +54,7 @@ const asJsonLines = (reader: LogReader, query: LogQuery): Source => ({
   },
 });
 
-/** The next page is read when the one before has been taken. A store that fails breaks the stream: a part is not the whole. */
+/** Reads the next page when the previous one was taken. A store that fails breaks the stream, so that a part is not taken for the whole. */
 function streamOf({ head, size, read, limit }: Source & { readonly limit: number }): ReadableStream<Uint8Array> {
   let cursor: string | null = null;
   let left = limit;

@@ -1,6 +1,6 @@
 /**
- * Where finished requests meet those who watch: one subscription to the log, from the first watcher on, and a short memory for
- * those who come back. The records of other workers come from outside.
+ * Passes finished requests to the watchers of the live tail: one subscription to the log, from the first watcher on, and a short memory for
+ * watchers that reconnect. The records of other workers are added by `offer`.
  */
 import { selects } from '../../../core/log/match.ts';
 import type { LoggedRequest, LogQuery, LogReader } from '../../../core/log/store.ts';
@@ -9,11 +9,11 @@ import type { LoggedRequest, LogQuery, LogReader } from '../../../core/log/store
 const mostWaiting = 1000;
 const mostRemembered = 1000;
 
-/** One who watches. */
+/** A connection that watches the live tail. */
 export interface Watcher {
-  /** What has come since the last call, or null after so many milliseconds of silence, or when it was dropped or stopped. */
+  /** The records since the last call; null after so many milliseconds without one, or when the watcher was dropped or stopped. */
   next(silenceMs: number): Promise<readonly LoggedRequest[] | null>;
-  /** The watcher did not read: the records that waited for it are gone, and no more come. */
+  /** True: the watcher did not read, so the records that waited for it were dropped, and no more come. */
   readonly isDropped: boolean;
   readonly isStopped: boolean;
   stop(): void;
@@ -21,12 +21,12 @@ export interface Watcher {
 
 export interface Hub {
   watch(query: LogQuery): Watcher;
-  /** What ended after the record of that id, in the order in which it ended; null where that is not remembered. */
+  /** The records that ended after the record of that id, in the order in which they ended; null where that record is not remembered. */
   since(id: string): readonly LoggedRequest[] | null;
-  /** Shows records of other workers to those who watch. */
+  /** Adds records of other workers. */
   offer(records: readonly LoggedRequest[]): void;
   readonly hasWatchers: boolean;
-  /** All that is remembered, in the order in which it ended. */
+  /** All remembered records, in the order in which they ended. */
   remembered(): readonly LoggedRequest[];
   close(): void;
 }
@@ -36,7 +36,7 @@ export function createHub(reader: LogReader): Hub {
   let recent: LoggedRequest[] = [];
   const unsubscribe = reader.onRecord((record) => {
     recent.push(record);
-    // cost: cut rarely and by half, as cutting one off the front copies all the others
+    // cost: cut rarely and by half, because removing one record from the front copies all others
     if (recent.length >= 2 * mostRemembered) recent = recent.slice(-mostRemembered);
     for (const queue of queues) queue.offer(record);
   });
@@ -64,7 +64,7 @@ export function createHub(reader: LogReader): Hub {
   };
 }
 
-/** safety: offering is all that a request does for its watchers: no text is made, nothing is waited for. */
+/** safety: a request only adds its record to this queue: it makes no text, and waits for nobody. */
 class Queue implements Watcher {
   isDropped = false;
   isStopped = false;

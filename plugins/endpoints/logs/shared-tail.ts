@@ -1,6 +1,6 @@
 /**
- * The live tail of several workers: a worker at which somebody watches gets the records of all others. The others send them only
- * while somebody watches.
+ * The live tail of several workers: a worker with a watcher gets the records of all other workers. They send records only
+ * while a worker has a watcher.
  */
 import type { LoggedRequest, LogReader } from '../../../core/log/store.ts';
 import type { Peers } from '../../../core/workers/peers.ts';
@@ -8,22 +8,22 @@ import type { Peers } from '../../../core/workers/peers.ts';
 export interface SharedTailParts {
   readonly peers: Peers;
   reader(): LogReader | null;
-  /** Somebody watches at this worker. */
+  /** Whether this worker has a watcher. */
   hasWatchers(): boolean;
-  /** Called with the records of the others. */
+  /** Called with the records of the other workers. */
   heard(records: readonly LoggedRequest[]): void;
 }
 
-/** A worker sends its records for so long after it heard that somebody watches; it hears so again and again. */
+/** How long a worker sends its records after the last announcement of a watcher; announcements are repeated. */
 const leaseMs = 15_000;
 const renewMs = 5000;
-/** Records wait for so long, and are sent together. */
+/** How long records wait, to be sent together. */
 const batchMs = 50;
 const mostWaiting = 1000;
 
 export class SharedTail {
   readonly #parts: SharedTailParts;
-  /** The workers at which somebody watches, until when. */
+  /** The workers with a watcher, and until when their announcement holds. */
   readonly #watched = new Map<number, number>();
   #waiting: LoggedRequest[] = [];
   #unsubscribe: (() => void) | null = null;
@@ -37,13 +37,13 @@ export class SharedTail {
     peers.on('who watches', () => this.announce());
   }
 
-  /** To be called when this worker can send records: from now on it sends them where somebody watches. */
+  /** Called when this worker can send records: from now on it sends them to workers with a watcher. */
   open(): void {
     this.#parts.peers.broadcast('who watches', null);
     this.#timers.push(setInterval(() => this.announce(), renewMs).unref(), setInterval(() => this.#flush(), batchMs).unref());
   }
 
-  /** Tells the others that somebody watches here, if so. */
+  /** Tells the other workers that this worker has a watcher, if it has one. */
   announce(): void {
     if (this.#parts.hasWatchers()) this.#parts.peers.broadcast('watched', null);
   }

@@ -1,4 +1,4 @@
-/** What runs, and how its log is doing. Names only: addresses and settings may hold what is secret. */
+/** What runs, and the state of its log. It holds names only, because addresses and settings may hold secrets. */
 import type { Config } from '../../../core/config.ts';
 import type { LogReader, StoreStatus } from '../../../core/log/store.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
@@ -15,13 +15,13 @@ export interface Described {
   readonly peers: Peers | null;
 }
 
-/** The state of the log, with what waits and what was lost in all workers. */
+/** The state of the log, with the waiting and the lost records of all workers. */
 async function logStatus({ reader, peers }: Pick<Described, 'reader' | 'peers'>): Promise<StoreStatus | null> {
   const [own = null, ...others] = (await Promise.all([reader?.status(), ...((await peers?.ask('status', null)) ?? [])])) as StoreStatus[];
   return own === null ? null : others.reduce(added, own);
 }
 
-/** What each worker has in its own journal is added up. */
+/** Adds up what each worker has in its own journal. */
 const added = (one: StoreStatus, other: StoreStatus): StoreStatus => ({
   ...one,
   connected: one.connected && other.connected,
@@ -34,7 +34,7 @@ const added = (one: StoreStatus, other: StoreStatus): StoreStatus => ({
   lastDrainAt: one.lastDrainAt === null || other.lastDrainAt === null ? (one.lastDrainAt ?? other.lastDrainAt) : Math.max(one.lastDrainAt, other.lastDrainAt),
 });
 
-/** A change of the config. Why one is not used is in `GET /api/config`. */
+/** A change of the config. `GET /api/config` tells why a config is not used. */
 export interface ReloadStatus {
   /** Epoch milliseconds. */
   readonly at: number;
@@ -51,7 +51,7 @@ export interface GatewayStatus {
     readonly hash: string;
     /** The last change of the file; null: there was none since the start. */
     readonly reload: ReloadStatus | null;
-    /** How many. */
+    /** How many models there are. */
     readonly models: number;
     /** `missing`: the variable that is not set. */
     readonly providers: readonly { readonly id: string; readonly isOn: boolean; readonly missing: string | null }[];

@@ -1,7 +1,7 @@
 /**
  * The live tail: an event stream of requests as they end. Each event has the record's id, so that a client that comes back with
- * `Last-Event-ID` gets what it missed: from memory, or from the store. It may get a record twice, and goes by the id then.
- * One who does not read is told so and let go; it never holds up a request.
+ * `Last-Event-ID` gets what it missed: from memory, or from the store. It may get a record twice, and recognises that by the id.
+ * A client that does not read is told so and disconnected; it never delays a request.
  */
 import type { Config } from '../../../core/config.ts';
 import { badFilter } from '../../../core/log/query.ts';
@@ -14,13 +14,13 @@ import type { LogRequest } from './answers.ts';
 import type { Hub, Watcher } from './hub.ts';
 import type { SharedTail } from './shared-tail.ts';
 
-/** Records that one who comes back gets from the store; whoever missed more is told. */
+/** The most records that a client gets from the store after it reconnects; a client that missed more is told so. */
 const mostMissed = 5000;
 const pageSize = 1000;
-/** Pages that are looked through for them. */
+/** The most pages that are read for these records. */
 const mostPages = 20;
 
-/** Moments of arrival and durations are rounded, so of two records that ended together the later one may seem to have ended before. */
+/** Arrival times and durations are rounded, so of two records that ended together the later one may seem to have ended first. */
 const roundedMs = 2;
 
 const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
@@ -30,7 +30,7 @@ export async function tailRequests(asked: LogRequest, hub: Hub, shared: Pick<Sha
   const query = queryOf(asked);
   if (query.text !== null) throw badFilter('q', 'The live tail cannot look for text in bodies; leave "q" out.');
   const { headers: sent, config } = asked.arrived;
-  // before anything is read from the store, so that nothing falls between the two
+  // the watcher begins before the store is read, so that no record falls between the two
   const watcher = hub.watch(query);
   shared?.announce();
   const lastId = sent['last-event-id'];
@@ -52,13 +52,13 @@ export async function tailRequests(asked: LogRequest, hub: Hub, shared: Pick<Sha
   return { headers, body, isEndless: true };
 }
 
-/** safety: a stop while a text is being made leaves nothing behind: the watcher, the one thing held, is stopped from outside. */
+/** safety: if the client leaves while a text is being made, this function holds nothing but the watcher, which is stopped from outside. */
 async function* eventsOf(watcher: Watcher, { missed, silenceMs }: { missed: Missed | null; silenceMs: number }): AsyncGenerator<string, void> {
-  // bytes at once, so that proxies and clients know that they are connected
+  // send some bytes at once, so that proxies and clients know that they are connected
   yield ': connected\nretry: 1000\n\n';
   const sent = new Set<string>();
   if (missed !== null) {
-    // a store that is away keeps nobody from seeing what ends now
+    // if the store is away, the tail still shows requests that end now
     const { records, isWhole } = await missedRecords(missed).catch((): Found => ({ records: [], isWhole: false }));
     if (!isWhole) yield notice('gap', 'Not all of the requests that ended meanwhile are here: they are too many, or the store cannot be read.');
     for (const record of records) {
@@ -83,7 +83,7 @@ interface Missed {
   readonly lastId: string;
   readonly query: LogQuery;
   readonly hub: Hub;
-  /** Requests end in other workers too. */
+  /** True: requests end in other workers too. */
   readonly isShared: boolean;
   readonly reader: LogReader;
   readonly longestMs: number;
@@ -102,11 +102,11 @@ async function missedRecords({ lastId, query, hub, isShared, reader, longestMs }
   if (remembered !== null) return { records: remembered.filter((record) => selects(query, record)), isWhole: true };
   const last = await reader.get(lastId);
   const since = last === null ? arrivalOf(lastId) : endOf(last) - roundedMs;
-  // ids are in the order of arrival, and events in that of the end: what ended later may have begun long before
+  // ids follow the order of arrival, and events the order of ends: a request that ended later may have begun long before
   const begun = Math.max(query.from ?? 0, since - longestMs);
   const { records, isWhole } = await endedSince(since, { reader, query: { ...query, from: begun } });
   const known = new Set(records.map(({ id }) => id));
-  // not in the store yet, maybe
+  // these records may not be in the store yet
   const fresh = hub.remembered().filter((record) => !known.has(record.id) && endOf(record) >= since && selects(query, record));
   const all = [...records, ...fresh].filter(({ id }) => id !== lastId).sort((a, b) => endOf(a) - endOf(b));
   return { records: all.slice(-mostMissed), isWhole: isWhole && all.length <= mostMissed };
@@ -126,7 +126,7 @@ async function endedSince(since: number, { reader, query }: { reader: LogReader;
 
 const endOf = ({ createdAt, durationMs }: LoggedRequest): number => Date.parse(createdAt) + durationMs;
 
-/** An id begins with its time of arrival. What is no id of ours means from now on. */
+/** The time in an id, which begins with it. An id of another form means "from now on". */
 const arrivalOf = (id: string): number => (/^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(id) ? timeOfId(id) : Date.now());
 
 const longestRequest = ({ routing }: Config): number => Math.max(routing.default.timeouts.total, ...Array.from(routing.models.values(), ({ timeouts }) => timeouts.total));

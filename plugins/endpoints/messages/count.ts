@@ -1,4 +1,4 @@
-/** POST /v1/messages/count_tokens: how many tokens a request has. The provider counts where it can; else the count is an estimate of the gateway. */
+/** POST /v1/messages/count_tokens: the number of tokens of a request. The provider counts if it can; otherwise the gateway estimates the count. */
 import type { Chunk, ChatRequest, ContentPart } from '../../../core/chat.ts';
 import { bodyFields } from '../../../core/wire/checks.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
@@ -40,5 +40,5 @@ const perImage = 1600;
 /** A page of a PDF has about 50 kB and takes about 2,000 tokens; base64 is a third longer. */
 const charactersPerToken = 33;
 
-/** About as many tokens as a part takes that is no text. */
+/** About how many tokens a part takes that is not text. */
 const sizeOf = (part: ContentPart): number => (part.type === 'file' ? Math.ceil((textOf(fieldsOf(part['file'])['file_data'])?.length ?? 0) / charactersPerToken) : perImage);

@@ -28,16 +28,16 @@ export default definePlugin({
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks, routes, dialects }) {
     const dialectOf = ({ mapping, provider }: Candidate): Dialect | undefined => dialects.get(mapping.dialect ?? provider.dialect);
-    // after normalise/reasoning, which gives an effort to those who name none
+    // after normalise/reasoning, which gives an effort to requests that name none
     hooks.route.tap({ stage: LATE + 1 }, (candidates, { request }) => withThinking(candidates, request, (candidate) => dialectOf(candidate)?.form === form));
     const counts = (candidate: Candidate): boolean => dialectOf(candidate)?.counts === true;
-    // a provider that counts no tokens is not asked. Before route/health and route/limits: its target may rest, or have no room
+    // a provider that cannot count tokens is not asked. This tap runs before route/health and route/limits, because the target of such a provider may rest, or have no room
     hooks.route.tap({ stage: LATE - 1 }, (candidates, { request }) => (isCount(request) ? candidates.map((candidate) => (counts(candidate) ? candidate : estimating(candidate))) : candidates));
     hooks.route.tap({ stage: LATE + 2 }, (candidates, { request, policy }) => {
       if (!isCount(request)) return candidates;
       const first = candidates.find(({ dropped }) => dropped === null);
       if (first === undefined || first.answeredBy !== null) return candidates;
-      // safety: after a failure, what has the same mapping is asked behind all others, and so too late for the last call that the policy allows
+      // safety: after a failure, candidates with the same mapping are asked behind all others, which would be too late for the last call that the policy allows
       const last = estimating({ ...first, mapping: { ...first.mapping } });
       return withLast(candidates, noted(last, { by: name, text: 'estimates, where no provider has counted' }), policy);
     });
@@ -59,10 +59,10 @@ export default definePlugin({
   },
 });
 
-/** The candidate with the gateway in the place of its provider; one that the cache answers stays as it is. */
+/** The candidate with the gateway as the one that answers; a candidate that the cache answers does not change. */
 const estimating = (candidate: Candidate): Candidate => (candidate.answeredBy === null ? { ...candidate, answeredBy: name } : candidate);
 
-/** The candidates, with the last of the calls that the policy allows for this one. */
+/** The candidates, with this one as the last call that the policy allows. */
 function withLast(candidates: readonly Candidate[], last: Candidate, { maxAttempts }: Policy): readonly Candidate[] {
   const standing = candidates.flatMap(({ dropped }, at) => (dropped === null ? [at] : []));
   return candidates.toSpliced(standing[Math.max(1, maxAttempts - 1)] ?? candidates.length, 0, last);

@@ -1,6 +1,6 @@
 /**
- * Requests that ask for no thinking. With `thinking: disabled`, each candidate is asked for as little as it can do, and a model that does
- * not reason is asked for nothing. A request that has no word on thinking has none at a provider of the same format either.
+ * Requests that ask for no thinking. With `thinking: disabled`, each candidate gets the least effort that it can do, and a model that does
+ * not reason gets none. A request that does not mention thinking gets no thinking at a provider of the same format either.
  */
 import { efforts } from '../../../core/chat.ts';
 import type { ChatRequest, Reasoning } from '../../../core/chat.ts';
@@ -15,7 +15,7 @@ export function withThinking(candidates: readonly Candidate[], { form: own, nati
   return candidates.map((candidate) => (isDisabled ? { ...candidate, reasoning: leastOf(candidate) } : candidate.reasoning !== null && isSameForm(candidate) ? { ...candidate, reasoning: null } : candidate));
 }
 
-/** The least effort that the model takes. Where nobody knows what it takes, that is `none`. */
+/** The least effort that the model takes: `none` where its efforts are not known. */
 function leastOf({ mapping: { reasoning } }: Candidate): Reasoning | null {
   if (reasoning === null) return null;
   const { efforts: taken } = reasoning;

@@ -67,14 +67,14 @@ export interface MessagesError {
   readonly error: {
     readonly type: string;
     readonly message: string;
-    /** Where a `thread` is refused: the SDKs send the whole conversation then. */
+    /** Set where a `thread` is refused: the SDKs then send the whole conversation. */
     readonly details?: { readonly error_code: string };
   };
   /** The `x-request-id` of the answer. */
   readonly request_id: string;
 }
 
-/** The header `x-estimated: true` says that the gateway counted, and no provider. */
+/** The header `x-estimated: true` says that the gateway estimated the count, not a provider. */
 export interface MessagesCount {
   readonly input_tokens: number;
   readonly [field: string]: unknown;

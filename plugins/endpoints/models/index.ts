@@ -18,13 +18,13 @@ import type { ModelInfo, ModelMapping, ModelPage, ModelRecord } from './wire.ts'
 
 interface Entry {
   readonly model: Model;
-  /** The entry stands for several models, and the caller cannot choose one of them. */
+  /** True: the entry is a policy over several models, and the caller cannot choose one of them. */
   readonly isPolicy: boolean;
   /** In milliseconds since 1970; Infinity where there is no date. */
   readonly deprecatedAt: number;
   /** In milliseconds since 1970; Infinity where there is no date. */
   readonly deactivatedAt: number;
-  /** The model record as JSON, by the filters of providers. Null: none is left. */
+  /** The model record as JSON, for each combination of provider filters. Null: no provider is left. */
   readonly texts: Map<string, string | null>;
 }
 
@@ -100,7 +100,7 @@ export default definePlugin({
   },
 });
 
-/** Throws `invalid_value` for what is neither true nor false, and for a name that is nearly one of these. safety: a filter that is left out because of a slip shows more than was asked for. */
+/** Throws `invalid_value` for a value that is neither true nor false, and for a misspelt name of a parameter. safety: a misspelt filter that is ignored would show more than was asked for. */
 function switchesOf(query: URLSearchParams): Switches {
   for (const name of query.keys()) {
     const meant = (switches as readonly string[]).includes(name) ? null : nearest(name, switches);
@@ -177,7 +177,7 @@ function textOf({ model, isPolicy, texts }: Entry, { include_unavailable: withOf
   const trains = ({ providerId }: Mapping): boolean => providers.get(providerId)?.trainsOnData !== false;
   const asked = model.providers.filter((mapping) => withOff || !isOff(mapping));
   const kept = noTraining ? asked.filter((mapping) => !trains(mapping)) : asked;
-  // safety: who asks a policy cannot choose among its providers
+  // safety: a caller of a policy cannot choose among its providers
   const text = kept.length === 0 || (isPolicy && kept.length < asked.length) ? null : JSON.stringify(listingOf(model, kept));
   texts.set(filters, text);
   return text;

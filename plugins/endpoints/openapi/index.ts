@@ -1,4 +1,4 @@
-/** GET /openapi.json: the endpoints of this installation, with those of own plugins. It is made of what each endpoint says of itself (`about`). */
+/** GET /openapi.json: the endpoints of this installation, including those of your own plugins. It is made from `about` of each endpoint. */
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { documentOf } from './document.ts';
 

@@ -1,4 +1,4 @@
-/** Operations of this API that the gateway has not. Without these endpoints their paths would be ids of responses, and a POST there a wrong method. */
+/** Operations of this API that the gateway does not have. Without these endpoints, the gateway would take their paths for ids of responses, and a POST for a wrong method. */
 import { GatewayError } from '../../../core/errors.ts';
 import type { Endpoint } from '../../../core/http/routes.ts';
 

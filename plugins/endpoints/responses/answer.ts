@@ -12,9 +12,9 @@ import type { CallName } from './tools.ts';
 export interface AnswerParts {
   /** The id of the response without its prefix: those of the items are made from it. */
   readonly hex: string;
-  /** The names of calls that look different in this API. */
+  /** The names of calls that this API shows in another way. */
   readonly names: ReadonlyMap<string, CallName>;
-  /** The caller wants `encrypted_content`. */
+  /** Whether the caller wants `encrypted_content`. */
   readonly wantsState: boolean;
   /** Null: nobody reads a stream. */
   readonly emit: Emit | null;
@@ -37,7 +37,7 @@ export class Answer {
   /** A call of such a provider that has begun and has no name yet. */
   #coming: { readonly at: unknown; readonly item: Fields } | null = null;
   #isNative = false;
-  /** Two paragraphs of one thought: the empty line between them is no part of either. */
+  /** True: a new paragraph of a thought begins. The empty line between two paragraphs is part of neither. */
   #isNewPart = false;
   /** Thoughts without a text, which came while a text was open. */
   readonly #waiting: ReasoningDetail[] = [];
@@ -126,7 +126,7 @@ export class Answer {
 
   /** State of a thought: of the one that is open, or of one without a text. */
   #keep(detail: ReasoningDetail): void {
-    // a provider of this form gave it with the end of its item
+    // a provider of this format gave the state with the end of its item
     if (this.#isNative) return;
     const thought = this.#text?.type === 'reasoning' ? this.#text : null;
     if (thought?.detail.takes(detail) === true) {
@@ -134,7 +134,7 @@ export class Answer {
       return;
     }
     this.#waiting.push(detail);
-    // a text that is open stays one item, whatever comes in the middle of it
+    // an open text stays one item, even if other pieces come in between
     if (this.#text === null || thought !== null) this.#endOthers();
   }
 
@@ -155,7 +155,7 @@ export class Answer {
     }
     const coming = this.#coming;
     this.#coming = null;
-    // a provider of this form uses the caller's names
+    // a provider of this format uses the caller's names
     const isNamed = coming?.item['type'] === 'custom_tool_call';
     const known = this.#parts.names.get(name) ?? { type: isNamed ? 'custom_tool_call' : 'function_call', name, namespace: null };
     const item = new CallItem({ id, ...known }, { ...this.#placeOf(prefixes[known.type]), more: { ...(known.namespace !== null && { namespace: known.namespace }), ...(coming !== null && unknownFields(coming.item)) } });
@@ -174,7 +174,7 @@ export class Answer {
     else if (on === 'message') this.#text.extend(field, value);
   }
 
-  /** What a provider of this form says beside its texts. */
+  /** Handles a mark of a provider of this format. */
   #mark(name: string, value: Fields): void {
     this.#isNative = true;
     const { at } = value;

@@ -1,4 +1,4 @@
-/** What the checks of this door need beside those of all doors. */
+/** Checks of this door that other doors do not need. */
 import { GatewayError } from '../../../core/errors.ts';
 import { type Check, object } from '../../../core/wire/checks.ts';
 import type { Fields } from '../../../core/wire/fields.ts';

@@ -4,7 +4,7 @@ import type { Fields } from '../../../core/wire/fields.ts';
 import { type Check, list, optional, text, wrongType } from '../../../core/wire/checks.ts';
 import { fields, someFields, without } from './checks.ts';
 
-/** A content as the form in the middle has it: a text stays a text. */
+/** A content in the form of `core/chat.ts`: a text stays a text. */
 export const content: Check<string | ContentPart[]> = (param, value) => {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of parts', value);
@@ -20,7 +20,7 @@ const part: Check<ContentPart> = (param, value) => {
 type Reader = (param: string, given: Fields) => ContentPart | null;
 
 const said: Reader = (param, part) => {
-  // an answer that is sent back has an empty list of annotations in each text
+  // an answer that a client sends back has an empty list of annotations in each text
   const { annotations } = part;
   const own = without(part, 'type', 'text', 'logprobs', ...(Array.isArray(annotations) && annotations.length > 0 ? [] : ['annotations']));
   return { type: 'text', text: text(`${param}.text`, part['text']), ...nativeOf(own) };
@@ -51,7 +51,7 @@ function file(param: string, part: Fields): ContentPart | null {
   return id === undefined ? null : { type: 'file', file: { file_id: text(`${param}.file_id`, id) }, ...own };
 }
 
-/** Fields of a part that the form in the middle has not. */
+/** Fields of a part that the parts of `core/chat.ts` do not have. */
 function nativeOf(more: Fields): { native?: Native } {
   const own = someFields(more);
   return own === undefined ? {} : { native: { fields: own, lost: Object.keys(own).filter((field) => field !== 'annotations').map((field) => `input.content.${field}`) } };

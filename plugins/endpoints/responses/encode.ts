@@ -42,7 +42,7 @@ export function thoughtsFirst(pieces: readonly Chunk[]): readonly Chunk[] {
 
 const isSaid = ({ type }: Chunk): boolean => type === 'text-delta' || type === 'refusal-delta';
 
-/** The pieces of an answer with what belongs to its text, and its end. */
+/** The pieces of an answer with the extra fields of its text, and its end. */
 export function piecesOf(pieces: readonly Chunk[], { extras, finish, native }: Pick<Reply['choices'][number], 'extras' | 'finish' | 'native'>): readonly Chunk[] {
   const text = pieces.some(isSaid) ? pieces.findLastIndex(isSaid) : pieces.length;
   const beside = extras.map((extra): Chunk => ({ type: 'extra', choice: 0, ...extra }));

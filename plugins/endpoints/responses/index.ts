@@ -29,7 +29,7 @@ export default definePlugin({
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ routes, hooks, log, clock }) {
     const kept = createKeptResponses({ readerOf: () => log.reader(), clock });
-    /** What a request refers to, from its parsing until it is looked up. */
+    /** The references of a request, from its parsing until they are looked up. */
     const unread = new WeakMap<ChatRequest, Unread>();
     const parse = (body: unknown): ChatRequest => {
       const { request, unread: refers } = parseResponseRequest(body);
@@ -41,7 +41,7 @@ export default definePlugin({
       const whole = refers === undefined ? request : await withWhatItRefersTo(request, refers, { context, kept });
       return { ...whole, door: { ...keptOf(request), store: await isStored(request, context, kept) } };
     };
-    // before all others: they see the whole conversation. cost: requests of other doors wait for no promise
+    // before all other plugins, so that they see the whole conversation. cost: requests of other doors wait for no promise
     hooks.normalise.tap({ stage: EARLY - 1 }, (request, context) => (request.form === form ? complete(request, context) : undefined));
     for (const prefix of ['/v1', '']) {
       routes.addDoor({ path: `${prefix}/responses`, parse, encoder: createEncoder, encode: encodeReply, about });
@@ -54,7 +54,7 @@ export default definePlugin({
 
 type Asking = Pick<Described, 'headers' | 'principal'>;
 
-/** Whether the response is kept: where the caller does not say no, and the log keeps its body. Throws where the caller says yes and it does not. */
+/** Whether the response is stored: unless the caller says no, or the log keeps no body. Throws where the caller says yes and the log keeps no body. */
 async function isStored(request: ChatRequest, { headers, principal }: Asking, kept: KeptResponses): Promise<boolean> {
   const { store } = keptOf(request);
   if (store === false) return false;

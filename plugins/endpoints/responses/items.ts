@@ -1,6 +1,6 @@
 /**
- * Input items as messages. This API has an item for each message, call, result and thought; the form in the middle has one assistant message
- * for all that a model said in one turn. `native.fields.order` of that message says how its items followed each other.
+ * Input items as messages. This API has an item for each message, call, result and thought; `core/chat.ts` has one assistant message
+ * for everything that a model said in one turn. `native.fields.order` of that message says how its items followed each other.
  */
 import type { Adjustment, ContentPart, Message, Native, ReasoningDetail, ToolCall } from '../../../core/chat.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
@@ -11,11 +11,11 @@ import { content } from './content.ts';
 import { additional, isCallersSearch, memberName, search, toolList } from './tools.ts';
 import { detailIn, thoughtTexts } from './thoughts.ts';
 
-/** What an item of a turn is, in the order of the items. A dialect of the same form builds them again from it. */
+/** One item of a turn, in the order of the items. A dialect of the same format builds the items again from it. */
 export type Ordered =
-  /** One of the details. */
+  /** An item that is one of the details. */
   | ({ readonly type: 'reasoning' } & Pick<ReasoningDetail, 'provider' | 'id' | 'index'>)
-  /** The next `parts` parts of the content. */
+  /** An item with the next `parts` parts of the content. */
   | { readonly type: 'message'; readonly parts: number; readonly fields: Fields }
   | { readonly type: 'call'; readonly id: string }
   | { readonly type: 'item'; readonly item: Fields };
@@ -71,7 +71,7 @@ class Reading {
     if (said === undefined) throw missing(`${param}.content`, 'a string, or an array of parts');
     const checked = content(`${param}.content`, said);
     if (role === 'assistant') {
-      // the door itself has put these there, and other providers refuse them
+      // this door has added these fields to the annotations, and other providers refuse them
       const { images, citations: _citations, search_results: _results, ...others } = more;
       return this.#ensureTurn().message(typeof checked === 'string' ? [{ type: 'text', text: checked }] : checked, others, optional(`${param}.images`, images, list) ?? []);
     }
@@ -102,7 +102,7 @@ class Reading {
 
 const unfollowed: readonly Adjustment[] = [{ parameter: 'input.reasoning', change: 'dropped: nothing that it led to comes after it' }];
 
-/** What the model said between two turns of the user. */
+/** Everything that the model said between two turns of the user. */
 class Turn {
   readonly #parts: ContentPart[] = [];
   readonly #calls: ToolCall[] = [];
@@ -137,7 +137,7 @@ class Turn {
     if (type !== additional) this.#lost.add(`input.${type}`);
   }
 
-  /** Null: there is nothing that a provider could be sent. */
+  /** Null: the turn has nothing that a provider could get. */
   close(): Message | null {
     const isSaid = this.#parts.length + this.#calls.length + this.#images.length > 0;
     if (!isSaid && !this.#order.some(({ type }) => type === 'item')) return null;
@@ -155,7 +155,7 @@ class Turn {
     };
   }
 
-  /** One text and then calls: the message says that by itself. */
+  /** True for one text and then calls: such a message needs no order. */
   get #isPlain(): boolean {
     return this.#order.every((one, at) => one.type === 'call' || (one.type === 'message' && at === 0 && someFields(one.fields) === undefined));
   }
@@ -195,7 +195,7 @@ function searchOf(item: Fields): ToolCall {
   return { id: id as string, type: 'function', function: { name: search.tool, arguments: typeof asked === 'string' ? asked : JSON.stringify(asked) }, native: { fields: { item: without(item, 'id') } } };
 }
 
-/** What such a search found. The tools themselves stand with those of the request. */
+/** The result of such a search. The tools that it found are listed with those of the request. */
 function foundOf(param: string, item: Fields): Message {
   const tools = optional(`${param}.tools`, item['tools'], toolList) ?? [];
   const found = tools.flatMap((tool) => (tool.function === undefined ? [] : [`The tool "${tool.function.name}" can be called now.`]));
@@ -208,10 +208,10 @@ function nativeOf(own: Fields, place: string, lost: Fields = own): { native?: Na
   return some === undefined ? {} : { native: { fields: some, lost: Object.keys(lost).filter((field) => !quiet.has(field)).map((field) => `${place}.${field}`) } };
 }
 
-/** Fields that tell a provider of another form nothing. `phase` says whether a message was a comment or the answer. */
+/** Fields that mean nothing to a provider of another format. `phase` says whether a message was a comment or the answer. */
 const quiet: ReadonlySet<string> = new Set(['phase', 'caller', 'created_by']);
 
-/** Items of tools that ran at a provider: a conversation can go on without them at another one. */
+/** Items of tools that ran at a provider: another provider can continue the conversation without them. */
 const ran: ReadonlySet<string> = new Set([
   'web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'mcp_list_tools', 'mcp_call', search.call, search.output, additional,
 ]);

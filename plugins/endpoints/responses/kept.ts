@@ -1,6 +1,6 @@
 /**
  * Responses that are kept: they are in the request log, for as long as it keeps bodies. A response belongs to the key that asked for it;
- * for all others there is none.
+ * for all other keys it does not exist.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Chunk, Message, Tool } from '../../../core/chat.ts';
@@ -20,11 +20,11 @@ import { referenceOf } from './items.ts';
 /** A response from the log. */
 export interface KeptResponse {
   readonly response: Fields;
-  /** What was asked, without the instructions, which are not carried over. */
+  /** The messages of the request, without the instructions, which are not carried over. */
   readonly messages: readonly Message[];
 }
 
-/** Whose a response is. */
+/** The owner of a response. */
 export type Owner = Pick<Principal, 'key' | 'since'>;
 
 export interface KeptResponses {
@@ -54,7 +54,7 @@ export function createKeptResponses({ readerOf, clock }: KeptParts): KeptRespons
   return {
     keepsBodies() {
       bodies ??= readerOf()?.status().then((status) => status.bodies) ?? Promise.resolve(false);
-      // a log that does not answer once is asked again
+      // a log that failed to answer is asked again the next time
       bodies.catch(() => (bodies = null));
       return bodies;
     },
@@ -69,11 +69,11 @@ export function createKeptResponses({ readerOf, clock }: KeptParts): KeptRespons
   };
 }
 
-/** A gateway that shares the store with this one drains its journal within so much time. */
+/** How long a gateway that shares the store with this one takes to drain its journal. */
 const drainMs = 3000;
 const lookEveryMs = 250;
 
-/** A record of a moment ago may still be in the journal of another gateway, which is waited for. */
+/** A new record may still be in the journal of another gateway, so this waits for it. */
 async function newest(reader: LogReader, id: string, now: number): Promise<LoggedDetail | null> {
   for (let waitedMs = 0; ; waitedMs += lookEveryMs) {
     const found = await reader.get(id);
@@ -106,14 +106,14 @@ function keptFrom(record: LoggedDetail): KeptResponse | null {
   return { response: responseOf(pieces, head, counts), messages: messages.filter((message) => !isInstructions(message)) };
 }
 
-/** What was to be looked up. */
+/** The result of the look-up. */
 export interface Looked {
   readonly before: readonly Message[];
-  /** The output of the response before, and then the items of the request. */
+  /** The output of the previous response, and then the items of the request. */
   readonly items: readonly unknown[];
 }
 
-/** Looks up the response before, and items that are only referred to. Throws a 400 for what is not there. */
+/** Looks up the previous response, and items that are only referenced. Throws a 400 for one that does not exist. */
 export async function lookUp({ previous, items }: Unread, owner: Owner, kept: KeptResponses): Promise<Looked> {
   if (!(await kept.keepsBodies())) throw previous === null ? noReferences() : noPrevious();
   const before = previous === null ? null : await kept.find(previous, owner);
@@ -122,7 +122,7 @@ export async function lookUp({ previous, items }: Unread, owner: Owner, kept: Ke
 }
 
 /**
- * The items, with those that are only referred to. The first one that is not there ends the look-up: what stays a reference is refused.
+ * The items, with the referenced ones looked up. The first one that does not exist ends the look-up: a reference that is left is refused.
  * safety: one response is read at a time, and each once, because a body has room for a hundred thousand references.
  */
 async function withReferences(items: readonly unknown[], owner: Owner, kept: KeptResponses): Promise<readonly unknown[]> {
@@ -140,7 +140,7 @@ async function withReferences(items: readonly unknown[], owner: Owner, kept: Kep
 /** The items of a response by their ids. cost: a body may refer to each of thousands of items, and as often as it has room. */
 type Output = ReadonlyMap<unknown, unknown>;
 
-/** @param outputs of the responses that were read already */
+/** @param outputs the outputs of the responses that were read before */
 async function itemOf(id: string, outputs: Map<string, Output>, find: (response: string) => Promise<KeptResponse | null>): Promise<unknown> {
   const place = placeOfItem(id);
   if (place === null) return null;

@@ -1,4 +1,4 @@
-/** The items of an answer while it is written. Each piece adds to the item that is open; an item tells the stream of every change of it. */
+/** The items of an answer while it is written. Each piece adds to an open item; an item reports each of its changes to the stream. */
 import { CustomInput } from '../../../core/wire/custom-tools/input.ts';
 import { JoinedDetail } from '../../../core/wire/opaque.ts';
 import { type Fields, textOf } from '../../../core/wire/fields.ts';
@@ -13,7 +13,7 @@ export interface OutputItem {
   readonly index: number;
   readonly id: string;
   isClosed: boolean;
-  /** The item as it is now; as it stays, where it is closed. */
+  /** The item as it is now; final once the item is closed. */
   readonly wire: Fields;
   /** Ends the item. @param status `completed`, or `incomplete` where the answer was cut */
   close(status: string): void;
@@ -27,11 +27,11 @@ interface Place {
   readonly id: string;
   /** Null: nobody reads a stream. */
   readonly emit: Emit | null;
-  /** Fields of the item that the provider sent and nobody here knows. */
+  /** Fields of the item that the provider sent and that are not known here. */
   readonly more: Fields;
 }
 
-/** The kinds of text in items, and how their events are called. */
+/** The kinds of text in items, and the names of their events. */
 const voices = {
   output_text: { field: 'text', at: 'content_index', list: 'content', part: 'response.content_part', text: 'response.output_text' },
   refusal: { field: 'refusal', at: 'content_index', list: 'content', part: 'response.content_part', text: 'response.refusal' },
@@ -63,7 +63,7 @@ export class TextItem implements OutputItem {
   isClosed = false;
   /** `encrypted_content` of a thought. */
   opaque: string | null = null;
-  /** What the provider said of the thought so far. */
+  /** The details of the thought so far. */
   readonly detail = new JoinedDetail();
   readonly #emit: Emit | null;
   readonly #place: string;
@@ -74,7 +74,7 @@ export class TextItem implements OutputItem {
   readonly #parts: { readonly list: 'content' | 'summary'; readonly part: Fields }[] = [];
   readonly #counts = { content: 0, summary: 0 };
 
-  /** @param marks whether a thought without state gets a mark in its place */
+  /** @param marks whether a thought without state gets a mark in place of the state */
   constructor(type: 'message' | 'reasoning', { index, id, emit, more }: Place, marks = false) {
     this.type = type;
     this.#marks = marks && type === 'reasoning';
@@ -130,7 +130,7 @@ export class TextItem implements OutputItem {
     if (this.#part?.voice === 'output_text') for (const one of logprobs) this.#part.logprobs.push(one);
   }
 
-  /** Fields that are known when the item is over. */
+  /** Adds fields that are known when the item is complete. */
   add(more: Fields): void {
     this.#more = { ...this.#more, ...more };
   }
@@ -169,7 +169,7 @@ export class TextItem implements OutputItem {
 
 type Call = Pick<CallName, 'type' | 'name'> & { readonly id: string };
 
-/** How the events of a call's input are called, and the field with the whole of it. A search has no such events. */
+/** The names of the events of a call's input, and the field with the whole input. A search has no such events. */
 const inputs = {
   function_call: { event: 'response.function_call_arguments', field: 'arguments' },
   custom_tool_call: { event: 'response.custom_tool_call_input', field: 'input' },
@@ -222,12 +222,12 @@ export class CallItem implements OutputItem {
     }
   }
 
-  /** Whether the arguments are a whole JSON text, so that nothing can come any more. */
+  /** Whether the arguments are a complete JSON text, so that no more can come. */
   get isWhole(): boolean {
     return this.#value !== undefined;
   }
 
-  /** A blank after a whole text comes too late to be told. */
+  /** A blank after a complete text is dropped, because the end may have been sent. */
   give(piece: string): void {
     if (this.isClosed) return;
     this.arguments += piece;
@@ -260,7 +260,7 @@ export class CallItem implements OutputItem {
 /** safety: the name of an event is written as it is, so it must hold no line break and no quote. */
 export const isEventName = (type: unknown): type is string => typeof type === 'string' && /^[\w.]{1,128}$/.test(type);
 
-/** An item that only a provider of this form makes, such as a search. It goes out as it came, at its own place. */
+/** An item that only a provider of this format makes, such as a search. It goes out unchanged, at its own place. */
 export class ForeignItem implements OutputItem {
   readonly index: number;
   readonly id: string;
@@ -280,7 +280,7 @@ export class ForeignItem implements OutputItem {
     return { ...this.#item, id: this.id };
   }
 
-  /** An event about it, with the numbers that this stream has for it. */
+  /** Sends an event about the item, with the numbers that this stream uses for it. */
   tell(event: Fields): void {
     const { type, sequence_number: _, ...more } = event;
     if (isEventName(type)) this.#emit?.(type, JSON.stringify({ ...more, output_index: this.index, ...('item_id' in more && { item_id: this.id }) }).slice(1, -1));

@@ -1,6 +1,6 @@
 /**
- * Checks the body of a request for a response, and reads it as a chat request. What other APIs know too is at its place there; what only
- * this API knows is kept as `native`, for providers that speak it.
+ * Checks the body of a request for a response, and reads it as a chat request. Fields that other APIs have too go to their place in it; fields that only
+ * this API has are kept as `native`, for providers that speak it.
  */
 import { unsetReasoning } from '../../../core/chat.ts';
 import type { ChatRequest, Message, Native, ResponseFormat } from '../../../core/chat.ts';
@@ -11,10 +11,10 @@ import { fields, someFields, unsupported } from './checks.ts';
 import { itemsOf, messagesOf, referenceOf } from './items.ts';
 import { toolChoice, toolList, withAdditional } from './tools.ts';
 
-/** The name of this wire format in the middle. */
+/** The name of this wire format (`ChatRequest.form`). */
 export const form = 'responses';
 
-/** What the door keeps beside the request, to write the answer, and what the log keeps with it. */
+/** Data of the request that the door needs to write its answer. The log keeps it with the request. */
 export interface Kept {
   /** Null: the caller did not say. */
   readonly store: boolean | null;
@@ -28,7 +28,7 @@ export const keptOf = ({ door }: Pick<ChatRequest, 'door'>): Kept => door as unk
 /** Whether the message holds the instructions of the request, which count for this request alone. */
 export const isInstructions = ({ native }: Message): boolean => native?.fields['instructions'] === true;
 
-/** What must be looked up before the items can be read: the response before, and items that are only referred to. */
+/** References that must be looked up before the items can be read: the previous response, and items that are only referenced. */
 export interface Unread {
   readonly previous: string | null;
   readonly items: readonly unknown[];
@@ -61,7 +61,7 @@ export function parseResponseRequest(given: unknown): Parsed {
   const wanted = optional('text', form_, fields) ?? {};
   const thinking = optional('reasoning', reasoning, fields) ?? {};
   const included = optional('include', include, listOf(text)) ?? [];
-  // none is what is given unasked, and other APIs refuse a number without the probabilities
+  // 0 alternatives is the default, and other APIs refuse the number without the probabilities
   const topLogprobs = optional('top_logprobs', alternatives, integer) || null;
   const kept: Kept = {
     store: optional('store', store, boolean),
@@ -99,7 +99,7 @@ const unknownHere = { stop: null, seed: null, n: null, presencePenalty: null, fr
 
 const logprobs = 'message.output_text.logprobs';
 
-/** safety: a conversation and a background run are kept by a provider, and would be out of the gateway's hands. */
+/** safety: a provider would keep a conversation or a background run, outside the gateway's control. */
 function refuseUnkept(conversation: unknown, background: unknown): void {
   if (conversation !== undefined && conversation !== null) throw unsupported('conversation', 'The gateway keeps no conversations. Send "previous_response_id", or the items of the conversation in "input".');
   if (optional('background', background, boolean) === true) throw unsupported('background', 'The gateway answers no requests in the background. Leave out "background", or send it as false.');
@@ -113,14 +113,14 @@ const own: Readonly<Record<string, (value: unknown) => boolean>> = {
   prompt: () => true,
   image: () => true,
   access_programs: () => true,
-  // what a client says of itself
+  // a client's description of itself
   client_metadata: () => false,
 };
 
 /** wire: the highest effort of OpenAI's newest models (OpenAI: Reasoning models, GPT-5.6), for which no other format has a word */
 const highest = 'max';
 
-/** Fields that chat completions has too, and those that nobody here knows: a provider may know them. */
+/** Fields that chat completions has too, and unknown fields, which a provider may know. */
 function restOf(more: Fields, { verbosity }: Fields, { effort, max_tokens: budget }: Fields): Fields {
   const others = Object.entries(more).filter(([field, value]) => !Object.hasOwn(own, field) && value !== null);
   const thinking = { ...(effort !== undefined && { effort: effort === highest ? 'xhigh' : effort }), ...(budget !== undefined && { max_tokens: budget }) };
@@ -161,7 +161,7 @@ const responseFormat: Check<ResponseFormat> = (param, value) => {
   return { type, json_schema: { ...described, name } };
 };
 
-/** The same request with the messages of what was looked up. */
+/** The same request with the messages that were looked up. */
 export function withItems(request: ChatRequest, before: readonly Message[], items: readonly unknown[]): ChatRequest {
   const { messages, adjustments } = messagesOf(list('input', items));
   const conversation = [...before, ...messages];

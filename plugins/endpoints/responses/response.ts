@@ -56,7 +56,7 @@ const unasked = {
 
 const textOf = (message: Message | undefined): string | null => (typeof message?.content === 'string' ? message.content : null);
 
-/** How the response stands: its status and why it is not complete. */
+/** How the response ended: its status, and why it is not complete. */
 export interface Ended {
   readonly status: 'completed' | 'incomplete';
   readonly incomplete_details: { readonly reason: string } | null;

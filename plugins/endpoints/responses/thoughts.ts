@@ -1,4 +1,4 @@
-/** Reasoning items: a detail of the form in the middle, with all that says who issued it, as `encrypted_content`, and back. */
+/** Reasoning items: turns a detail, with its issuer, into `encrypted_content`, and back. */
 import type { ReasoningDetail } from '../../../core/chat.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { fromOpaque, toOpaque } from '../../../core/wire/opaque.ts';
@@ -13,14 +13,14 @@ export function thoughtTexts(param: string, { summary, content }: Fields): reado
 
 const textsIn = (param: string, parts: unknown): string[] => (optional(param, parts, list) ?? []).map((part, at) => text(`${param}[${at}].text`, fields(`${param}[${at}]`, part)['text'])).filter((words) => words !== '');
 
-/** What stands in the place of state where a provider gave none: clients that asked for state send no item back without it, and the text would be lost. */
+/** The mark in place of the state where a provider gave none: a client that asked for state sends no item back without it, and the text would be lost. */
 export const markOf = (texts: readonly string[]): string => toOpaque(unstated, texts.join('\n\n'));
 
 const unstated: ReasoningDetail = { type: 'reasoning.text' };
 
 const isMark = ({ provider, signature, data }: ReasoningDetail): boolean => provider === undefined && signature === undefined && data === undefined;
 
-/** The detail in an item; null where it has none. A string that no door of the gateway gave out makes a detail without an issuer, which goes to nobody unless a plugin finds the issuer. */
+/** The detail in an item; null where it has none. A string that no door of the gateway made gives a detail without an issuer, which is sent to no provider unless a plugin finds the issuer. */
 export function detailIn(param: string, item: Fields): ReasoningDetail | null {
   const opaque = optional(`${param}.encrypted_content`, item['encrypted_content'], text);
   if (opaque === null || opaque === '') return null;

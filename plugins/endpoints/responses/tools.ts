@@ -109,24 +109,24 @@ function toolsIn({ native }: Message): readonly Tool[] {
   });
 }
 
-/** A tool that waited for a search, and waits no more. */
+/** A tool that was waiting for a search, and is available now. */
 const asLoaded = ({ native, ...tool }: Tool): Tool => ({ ...tool, type: tool.type, ...(native !== undefined && { native: { ...native, lost: (native.lost ?? []).filter((field) => field !== 'tools.defer_loading') } }) });
 
 const asAdditional = (tool: Tool): Tool => ({ ...tool, native: { ...tool.native, fields: { ...tool.native?.fields, additional: true } } });
 
-/** The items that calls of a caller's tools are in this API. */
+/** The types of items for calls of a caller's tools. */
 export type CallType = 'function_call' | 'custom_tool_call' | 'tool_search_call';
 
 const callTypes: ReadonlyMap<unknown, CallType> = new Map<unknown, CallType>([['custom', 'custom_tool_call'], [search.tool, search.call]]);
 
-/** What the calls of a tool are called in this API. */
+/** How this API names the calls of a tool. */
 export interface CallName {
   readonly type: CallType;
   readonly name: string;
   readonly namespace: string | null;
 }
 
-/** The tools whose calls look different in this API, by the name of the function. */
+/** The tools whose calls this API shows in another way, by the name of the function. */
 export function callNames(tools: readonly Tool[] | null): ReadonlyMap<string, CallName> {
   const names = new Map<string, CallName>();
   for (const tool of tools ?? []) {
@@ -169,7 +169,7 @@ function allowedOf(param: string, given: Fields): ToolChoice {
   if (!Array.isArray(tools)) throw unsupported(`${param}.tools`, '"tool_choice.tools" must list the tools that are allowed.');
   const named = entriesOf(tools).map((one) => {
     const { type, name } = fieldsOf(one);
-    // the tool of a server that a provider asks is no function
+    // the tool of an MCP server, which the provider calls, is not a function
     return type === 'mcp' || textOf(name) === null ? one : { type: 'function', function: { name } };
   });
   return { type: 'allowed_tools', allowed_tools: { mode, tools: named }, native: { fields: given } };

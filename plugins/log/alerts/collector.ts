@@ -1,4 +1,4 @@
-/** Counts requests and attempts for the rules, on the way of each request: no more than some additions. */
+/** Counts requests and attempts for the rules while a request runs. It only adds numbers. */
 import { isFault } from '../../../core/log/attempts.ts';
 import type { AlertRule } from '../../../core/limits.ts';
 import { patternOf } from '../../../core/names.ts';
@@ -13,7 +13,7 @@ interface Counted {
   readonly sums: Map<string, { requests: number; bad: number; dollars: number }>;
 }
 
-/** Statuses by which a provider says that the request is at fault, not itself. */
+/** Statuses by which a provider says that the request is at fault, and not the provider. */
 const ofTheRequest = new Set([400, 404, 405, 406, 409, 410, 413, 414, 415, 422]);
 
 export class Collector {
@@ -23,14 +23,14 @@ export class Collector {
   /** From now on these rules count. What was counted for a rule that stays is kept. */
   follow(rules: readonly AlertRule[]): void {
     const before = new Map([...this.#requests, ...this.#attempts].map((counted) => [counted.id, counted]));
-    // a rule that is written twice is one rule: its sums are counted once
+    // a rule that is written twice is one rule, so its sums are counted once
     const different = new Map(rules.map((rule) => [idOf(rule), rule])).values();
     const counted = Array.from(different, (rule) => before.get(idOf(rule)) ?? { rule, id: idOf(rule), pattern: rule.match === null ? null : patternOf(rule.match), sums: new Map() });
     this.#requests = counted.filter(({ rule }) => rule.watches !== 'provider');
     this.#attempts = counted.filter(({ rule }) => rule.watches === 'provider');
   }
 
-  /** A request that is over. One of a sample of refused strangers says nothing. */
+  /** Counts a request that is over. A sampled record of refused strangers does not count. */
   ended(record: RequestRecord): void {
     if (record.standsFor !== undefined) return;
     for (const counted of this.#requests) {
@@ -47,7 +47,7 @@ export class Collector {
     for (const counted of this.#attempts) count(counted, result.provider, { isBad, dollars: 0 });
   }
 
-  /** What was counted since the last call. */
+  /** The counts since the last call. */
   take(): Addition[] {
     const all: Addition[] = [];
     for (const { id, sums } of [...this.#requests, ...this.#attempts]) {
@@ -57,7 +57,7 @@ export class Collector {
     return all;
   }
 
-  /** Puts back what nobody has heard: the next call of `take` has it. */
+  /** Puts back counts that could not be delivered: the next call of `take` returns them. */
   putBack(additions: readonly Addition[]): void {
     const known = new Map([...this.#requests, ...this.#attempts].map((counted) => [counted.id, counted]));
     for (const [id, value, requests, bad, dollars] of additions) {

@@ -1,13 +1,13 @@
-/** Brings messages to the webhook, one after the other. safety: the address is a secret, so no error that may quote it is written anywhere. */
+/** Sends messages to the webhook, one after the other. safety: the address is a secret, so no error that may quote it is written anywhere. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../../../core/logger.ts';
 import type { Secret } from '../../../core/secret.ts';
 import { postJson } from '../../../core/wire/egress/post.ts';
 
 const patienceMs = 10_000;
-/** Pauses before it is tried again. */
+/** Pauses before each retry. */
 const pausesMs = [1000, 5000, 30_000];
-/** So many messages may wait. Beyond that the oldest is dropped: a newer one matters more. */
+/** The most messages that may wait. Beyond that the oldest is dropped, because a newer one matters more. */
 const mostWaiting = 100;
 
 export class Courier {
@@ -56,7 +56,7 @@ export class Courier {
     this.#logger?.warn('the webhook of the alerts was not told', { fault: this.#fault, message });
   }
 
-  /** What went wrong; null: nothing. */
+  /** The error of the request; null: it succeeded. */
   async #post(url: string, text: string): Promise<string | null> {
     try {
       const status = await postJson(url, { text }, AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(patienceMs)]));

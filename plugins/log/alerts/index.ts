@@ -1,4 +1,4 @@
-/** Tells the operator what goes wrong, by `alerts` of the YAML: on the dashboard, in the process log, and at a webhook. What it counts is in memory, and begins at 0 with the process. */
+/** Tells the operator about problems, by `alerts` of the YAML: on the dashboard, in the process log, and at a webhook. Its counts are in memory, and begin at 0 with the process. */
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
 import { json, protective } from '../../../core/pipeline/answer.ts';
@@ -6,7 +6,7 @@ import { Collector } from './collector.ts';
 import type { Addition } from './sums.ts';
 import { everyMs, Watch } from './watch.ts';
 
-/** safety: what is on its way is heard when the parent reads again. To tell it once more would count it twice. */
+/** safety: the parent handles a message that is on its way when it reads again. Sending it once more would count it twice. */
 const patienceMs = 86_400_000;
 
 const nothing = { webhook: null, rules: [] };
@@ -18,7 +18,7 @@ export default definePlugin({
   apply({ hooks, routes, config, state, clock, logger, peers }) {
     const rules = (config.alerts ?? nothing).rules;
     const collector = state('collector', () => new Collector());
-    // when all others have booted: a config that is refused changes nothing for the one that serves on
+    // after all other plugins have booted: a config that is refused changes nothing for the running gateway
     hooks.boot.tap({ stage: LATE }, () => collector.follow(rules));
     if (rules.length > 0) {
       hooks.log.tap((record) => collector.ended(record));
@@ -41,7 +41,7 @@ export default definePlugin({
       };
     }
 
-    /** What one worker counts is a part: the parent has the sums of all. */
+    /** Runs where a worker counts only a part: the parent has the sums of all workers. */
     function behindParent(): () => unknown {
       const timer = setInterval(() => {
         const additions = collector.take();

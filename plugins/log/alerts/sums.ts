@@ -1,7 +1,7 @@
-/** What is counted for the rules: in memory, and of the last minutes only. */
+/** The sums for the rules: in memory, and of the last minutes only. */
 import type { AlertRule } from '../../../core/limits.ts';
 
-/** What requests came to. `bad`: those that the rule is about, failed or slow. `dollars`: what they cost. */
+/** Sums of requests. `bad`: the requests that the rule is about, failed or slow. `dollars`: their cost. */
 export interface Sum {
   readonly requests: number;
   readonly bad: number;
@@ -11,12 +11,12 @@ export interface Sum {
 /** What is added to one value of one rule. Plain data: a worker sends it to the parent. */
 export type Addition = readonly [rule: string, value: string, requests: number, bad: number, dollars: number];
 
-/** Parts of a window. The oldest part leaves as a whole. */
+/** The parts of a window. The oldest part is dropped as a whole. */
 const parts = 60;
-/** safety: callers make up metadata values without end. */
+/** safety: callers can make up any number of metadata values. */
 const mostValues = 1000;
 
-/** The same text for the same rule after a reload, so that what was counted goes on. */
+/** The identity of a rule, which a reload does not change, so that its sums go on. */
 export const idOf = (rule: AlertRule): string => JSON.stringify(rule);
 
 /** The sums of one value over a window. */
@@ -44,7 +44,7 @@ class Window {
     while (this.#parts[0] !== undefined && this.#parts[0].at <= now - this.#windowMs) this.#parts.shift();
     const sum = { requests: 0, bad: 0, dollars: 0 };
     for (const part of this.#parts) {
-      // of a clock that was set back: it would stay until that time comes again, and all that is added with it
+      // after the clock was set back, the part would stay until its time comes again, with everything that is added to it
       part.at = Math.min(part.at, now);
       sum.requests += part.requests;
       sum.bad += part.bad;
@@ -73,7 +73,7 @@ export class RuleSums {
     window.add(addition, now);
   }
 
-  /** The sum of each value. A value without requests is told once more, and then forgotten. */
+  /** The sum of each value. A value without requests is reported once more, and then forgotten. */
   *sums(now: number): Generator<readonly [value: string, sum: Sum]> {
     for (const [value, window] of this.#windows) {
       const sum = window.sum(now);

@@ -1,4 +1,4 @@
-/** Compares the sums with the rules once a second, and tells when an alert begins and when it is over: once each. */
+/** Compares the sums with the rules once a second, and reports the start and the end of an alert, once each. */
 import type { Alerts, AlertRule } from '../../../core/limits.ts';
 import { Courier } from './courier.ts';
 import { idOf, RuleSums } from './sums.ts';
@@ -12,9 +12,9 @@ export const everyMs = 1000;
 export interface ShownAlert {
   readonly name: string;
   readonly watches: AlertRule['watches'];
-  /** Whose it is; empty where it is of all requests. */
+  /** The value that the alert is about; empty for all requests. */
   readonly of: string;
-  /** What the sums say now. */
+  /** What the sums show now. */
   readonly facts: string;
   /** ISO time. */
   readonly since: string;
@@ -22,7 +22,7 @@ export interface ShownAlert {
 
 /** The answer of `GET /api/alerts`. */
 export interface ShownAlerts {
-  /** Alerts that stand, the oldest first. */
+  /** The active alerts, the oldest first. */
   readonly data: readonly ShownAlert[];
   readonly rules: number;
   /** Whether there is a webhook, and what went wrong with its last message. */
@@ -50,7 +50,7 @@ export class Watch implements Disposable {
   #parts: WatchParts | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  /** From now on these rules count. What was counted for a rule that stays is kept; an alert of a rule or a provider that is gone is over without a word. */
+  /** From now on these rules apply. The counts of a rule that stays are kept; the alert of a removed rule or provider ends without a message. */
   follow({ webhook, rules }: Alerts, parts: WatchParts): void {
     this.#parts = parts;
     this.#courier.follow(webhook, parts.logger);
@@ -58,7 +58,7 @@ export class Watch implements Disposable {
     for (const [key, { rule, value }] of this.#standing) if (!this.#sums.has(idOf(rule)) || (rule.watches === 'provider' && !parts.providers.has(value))) this.#standing.delete(key);
   }
 
-  /** Looks once a second; `before` runs first each time. */
+  /** Checks once a second; `before` runs first each time. */
   begin(before: () => void = () => {}): void {
     clearInterval(this.#timer);
     this.#timer = setInterval(() => {
@@ -113,13 +113,13 @@ export class Watch implements Disposable {
 }
 
 function isBeyond({ watches, above, least }: AlertRule, { requests, bad, dollars }: Sum): boolean {
-  // the sum of many floats is off by its last digits: 0.1 + 0.2 is more than 0.3
+  // the sum of many floats differs in its last digits: 0.1 + 0.2 is more than 0.3
   if (watches === 'cost') return Number(dollars.toPrecision(12)) > above;
   if (requests < least) return false;
   return watches === 'provider' ? bad === requests : (100 * bad) / requests > above;
 }
 
-/** An alert stands while fewer requests than the rule asks for are as bad. A provider is down until it answers: one that nobody asks has not recovered. */
+/** Whether an alert is over. It stays active while fewer requests than the rule asks for are as bad. A provider is down until it answers: a provider that nobody asks has not recovered. */
 function isOver(rule: AlertRule, sum: Sum): boolean {
   return rule.watches === 'provider' ? sum.bad < sum.requests : !isBeyond({ ...rule, least: 1 }, sum);
 }

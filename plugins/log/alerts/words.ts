@@ -1,4 +1,4 @@
-/** What is said of an alert. */
+/** The texts of an alert. */
 import type { AlertRule } from '../../../core/limits.ts';
 import type { Sum } from './sums.ts';
 
@@ -7,7 +7,7 @@ const minutes = (ms: number): string => (ms < 90_000 ? `${Math.max(1, Math.round
 const requestsOf = (many: number): string => `${many} ${many === 1 ? 'request' : 'requests'}`;
 const clock = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
-/** What the sums say, for example `12 % of 240 requests failed in 5 min`. */
+/** The sums in words, for example `12 % of 240 requests failed in 5 min`. */
 export function factsOf({ watches, slowMs, windowMs }: AlertRule, { requests, bad, dollars }: Sum): string {
   const within = ` in ${minutes(windowMs)}`;
   if (watches === 'cost') return `$${dollars.toFixed(dollars < 1 ? 4 : 2)} for ${requestsOf(requests)}${within}`;

@@ -35,7 +35,7 @@ export const databaseCommands: readonly Command<StoreOptions>[] = [
 ];
 
 async function withDatabase(run: CommandRun<StoreOptions>, work: (database: Database) => Promise<void>): Promise<void> {
-  // cost: a gateway that serves opens the store in a worker, and need not load its code here
+  // cost: a gateway that serves opens the store in a worker, so this thread need not load its code
   const { databaseOf } = await import('./store/database.ts');
   await withStore(run, async (settings) => await work(databaseOf(settings)));
 }
@@ -70,7 +70,7 @@ export async function checkStore(dataDir: string, options: StoreOptions): Promis
   }
 }
 
-/** SQLITE_IOERR and SQLITE_FULL. SQLite says the first, too, where the disk has no room for the files beside the database. */
+/** SQLITE_IOERR and SQLITE_FULL. SQLite also reports the first where the disk has no room for the files beside the database. */
 const ofDisk = new Set([10, 13]);
 
 const fixOf = (error: unknown): string => (ofDisk.has(((error as { errcode?: number }).errcode ?? 0) & 0xff) ? 'make room on the disk; where it has room, the disk may have a fault (dmesg)' : 'give the file to the user of the gateway');

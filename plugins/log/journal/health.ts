@@ -10,7 +10,7 @@ const patienceMs = 300;
 /**
  * Adds to the health report whether the store answers and takes records. The store is asked at most once a second, however often the report is.
  * @param trouble of the journal: the store gets no records, or not all of them
- * @param peers each has a journal of its own, and whichever answers tells of all
+ * @param peers the other workers: each has a journal of its own, and the report covers all of them
  */
 export function createHealth(client: Pick<StoreClient, 'ping'>, trouble: () => string | null, peers: Peers | null): (report: HealthReport) => Promise<HealthReport> {
   let asked: Promise<string | null> = Promise.resolve(null);

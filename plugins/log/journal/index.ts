@@ -1,8 +1,8 @@
 /**
- * Every request on record, exactly once, whatever dies (of those whose caller is not known the core passes on a sample). A request is
+ * Puts every request on record, exactly once, whatever process dies (of requests whose caller is not known, the core passes on a sample). A request is
  * in the journal when it is dispatched (`open`) and again before the last byte of its answer leaves (`log`); a worker drains the
- * journal into the store, SQLite or PostgreSQL. Nothing here fails or bends a request, unless `durability: strict` asks for it, or
- * holds it up by more than its own write.
+ * journal into the store, SQLite or PostgreSQL. Nothing here fails or changes a request, unless `durability: strict` asks for it, or
+ * delays it by more than its own write.
  */
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -70,7 +70,7 @@ export default definePlugin<Options>({
     const writers = state('writers', () => new Writers());
     const buried = (records: number): void => void (lost.deadLettered += records);
     const gone = (): void => {
-      // the thread may have said so more than once
+      // the thread may have reported the missing folder more than once
       if (instance === null || writer === null || existsSync(instance.folder)) return;
       instance = madeAgain(instance, { writer, logger });
     };
@@ -118,24 +118,24 @@ export default definePlugin<Options>({
 });
 
 const startedPatienceMs = 100;
-/** Less than the core waits for an observer. */
+/** Less than the time that the core waits for an observer. */
 const strictPatienceMs = 900;
 
-/** The write, but a disk that hangs holds no request up. */
+/** The write; a disk that hangs does not delay the request. */
 async function begun(writer: JournalWriter, frame: Frame): Promise<void> {
   const { writesNow } = writer;
   const written = writer.append(frame);
-  // cost: a timer for each request, made and cleared, where no write can hang
+  // cost: where no write can hang, this would make and clear a timer for each request
   await (writesNow ? written : within(written, startedPatienceMs, false));
 }
 
-/** The write, or an error: nothing is asked of a provider, and no answer ends, without a record on the disk. */
+/** The write, or an error: without a record on the disk, no provider is asked, and no answer ends. */
 async function certain(written: Promise<boolean>): Promise<void> {
   if (await within(written, strictPatienceMs, false)) return;
   throw new GatewayError('log_unavailable', 'The request log cannot be written now, and this gateway answers only what is on record.', { retryAfterMs: 1000 });
 }
 
-/** A folder for this gateway's journal. Without one nothing could be kept, and that is said before the first request. */
+/** Makes a folder for this gateway's journal. Without one nothing could be kept, so the start fails before the first request. */
 function begin(root: string): Instance {
   try {
     return createInstance(root);
@@ -145,7 +145,7 @@ function begin(root: string): Instance {
   }
 }
 
-/** The folder of a journal that was deleted, where it can be made again. */
+/** Makes a deleted folder of a journal again, if that is possible. */
 function madeAgain(instance: Instance, { writer, logger }: { writer: JournalWriter; logger: Logger }): Instance {
   try {
     const again = remakeInstance(instance);
@@ -153,7 +153,7 @@ function madeAgain(instance: Instance, { writer, logger }: { writer: JournalWrit
     logger.warn('the folder of the journal was deleted while the gateway used it; it is made again', { folder: again.folder });
     return again;
   } catch {
-    // the thread of the store says so again
+    // the thread of the store will report the missing folder again
     return instance;
   }
 }
@@ -164,7 +164,7 @@ interface Keeping {
   readonly logger: Logger;
 }
 
-/** Into the journal; resolves when it is written, or is known not to be. */
+/** Puts the record into the journal. Resolves when it is written, or when the write has failed. */
 function put(record: RequestRecord, { writer, isKept, logger }: Keeping): Promise<boolean> {
   if (!isKept || (record.request === null && record.response === null)) return writer.append(finishedFrame(record));
   const frame = writer.pressure === 'none' ? withBodies(record, logger) : null;
@@ -177,7 +177,7 @@ function withBodies(record: RequestRecord, logger: Logger): Frame {
   try {
     return finishedFrameWithBodies(record);
   } catch (error) {
-    // a plugin may have put into a body what JSON cannot say
+    // a plugin may have put a value into a body that JSON cannot write
     logger.error('the bodies of a request cannot be written; its record is kept without them', { request: record.id, error });
     return finishedFrame(record);
   }

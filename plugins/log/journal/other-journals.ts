@@ -1,10 +1,10 @@
-/** The journals of the other workers: what they hold is stored before the log is read in this one. */
+/** The journals of the other workers: their records are stored before this worker reads the log. */
 import type { Peers } from '../../../core/workers/peers.ts';
 import type { StoreClient } from './drain/client.ts';
 
-/** How long a read waits for the others. It then shows what is there. */
+/** How long a read waits for the other workers. After that it shows what is there. */
 const readPatienceMs = 300;
-/** cost: who reads often does so for all reads of this time. */
+/** cost: one flush serves all reads within this time. */
 const freshMs = 100;
 const flushPatienceMs = 10_000;
 
@@ -29,7 +29,7 @@ export class OtherJournals {
     return await read();
   }
 
-  /** Resolves when the others have stored what they had, or cannot be waited for. */
+  /** Resolves when the other workers have stored their records, or do not answer in time. */
   async flush(): Promise<void> {
     await this.#peers?.ask('flush', null, flushPatienceMs);
   }

@@ -19,12 +19,12 @@ export interface ReaderParts {
   trouble(): string | null;
   readonly retentionDays: number;
   readonly bodies: boolean;
-  /** Stands for the database. */
+  /** Identifies the database. */
   readonly place: string;
 }
 
 export function createLogReader({ client, others, events, counts, trouble, retentionDays, bodies, place }: ReaderParts): LogReader {
-  /** Records that somebody has deleted with the journal: nothing takes them out of it any more. */
+  /** Records that were lost because somebody deleted the journal. */
   const gone = { records: 0 };
   const catchUp = async (): Promise<void> => void (await Promise.all([client.flush().catch(refuse), others.flush()]));
   return {
@@ -33,7 +33,7 @@ export function createLogReader({ client, others, events, counts, trouble, reten
     async get(id) {
       const found = await others.before(() => client.get(id)).catch(refuse);
       if (found !== null || !isFresh(id, Date.now())) return found;
-      // a read soon after another one does not store what waits, and the caller has the id from an answer that is whole
+      // a read shortly after another one does not flush the journal, but the caller has this id from a complete answer
       await catchUp();
       return await client.get(id).catch(refuse);
     },
@@ -62,7 +62,7 @@ interface Found<Record> {
   readonly isCut?: boolean;
 }
 
-/** A search looks through some records at a time, so that records that come are stored in between. It goes on until the page is full. */
+/** A search reads some records at a time, so that new records can be stored in between. It goes on until the page is full. */
 async function wholePage<Record>(read: (query: LogQuery, page: ListOptions) => Promise<Found<Record>>, query: LogQuery, { signal, ...page }: PageOptions): Promise<Found<Record>> {
   let { data, next, isCut = false } = await read(query, page);
   const isWanted = (): boolean => signal?.aborted !== true;
@@ -88,14 +88,14 @@ function refuseKeys(thrown: unknown): never {
   throw new GatewayError('keys_unavailable', `The database that keeps callers' keys does not answer now: ${thrown.fault}. Keys that are known are good meanwhile.`, { cause: thrown, retryAfterMs: 1000 });
 }
 
-/** The state of the log, also while the store or its thread does not answer. */
+/** The state of the log. It is complete even while the store or its thread does not answer. */
 async function statusOf({ client, counts, trouble, retentionDays, bodies, gone }: Omit<ReaderParts, 'events' | 'others' | 'place'> & { readonly gone: { records: number } }): Promise<StoreStatus> {
   const { written, ...lost } = counts();
   const settings = { ...lost, retentionDays, bodies };
   try {
     const { connected, error, depthBytes, lastDrainAt, drained } = await client.state();
     const found = trouble();
-    // what a journal that cannot be written holds back is in memory
+    // records that the journal could not write are still in memory
     if (depthBytes === 0 && found !== 'journal_not_written') gone.records = Math.max(0, written - drained);
     const standing = found === null ? { connected, error } : { connected: false, error: found };
     return { ...settings, ...standing, waitingBytes: depthBytes, waitingRecords: Math.max(0, written - drained - gone.records), lastDrainAt };

@@ -19,7 +19,7 @@ export async function prune(settings: StoreSettings, { flags, json, print }: Pic
     await store.open();
     const [all, older] = [await count(store, null), await count(store, before)];
     while (await store.retain(before, true));
-    // records may come meanwhile, so only the older ones are counted again
+    // new records may come meanwhile, so only the older ones are counted again
     const left = await count(store, before);
     const deleted = older - left;
     if (json) return print(`${JSON.stringify({ deleted, before: new Date(before).toISOString() })}\n`);
@@ -48,12 +48,12 @@ export async function backUp({ store, dataDir }: StoreSettings, { words, json, p
   if (store === 'postgres') throw new Exit(1, `The log is in PostgreSQL, which has its own tools: pg_dump --table 'gateway_*' --format custom "$DATABASE_URL". What else must be kept is the config and, where it exists, ${adminKeyFile(dataDir)}`);
   const folder = resolve(name);
   if (existsSync(folder) && readdirSync(folder).length > 0) throw new UsageError(`${folder} is not empty, and a backup overwrites nothing`);
-  // what a killed gateway left in its journal is stored first
+  // first store what a killed gateway left in its journal
   await openLog();
   try {
     await copyInto(folder, dataDir);
   } catch (cause) {
-    // safety: a part of a log passes for a whole one
+    // safety: a part of a log could be taken for the whole
     if (existsSync(folder)) for (const file of readdirSync(folder)) rmSync(join(folder, file));
     throw new Exit(4, `The backup to ${folder} failed, and nothing of it is left there: ${messageOf(cause)}`, { cause });
   }

@@ -109,7 +109,7 @@ export class Counter<N> implements Family {
     this.at(values)(amount);
   }
 
-  /** Adds amounts to one series. cost: whoever keeps the function finds the series without joining its labels again. */
+  /** Returns a function that adds amounts to one series. cost: a caller that keeps the function need not find the series again. */
   at(values: readonly string[]): (amount: N) => void {
     const state = this.#series.of(values);
     return (amount) => {

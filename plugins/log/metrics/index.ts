@@ -39,7 +39,7 @@ export default definePlugin<Options>({
   apply({ hooks, routes, config, log, logger, state, errorCodes, signIns, spentMs, traffic, metrics, peers }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
     refuseTwins(metadataLabels);
     const options: MeterOptions = { metadataLabels, maxLabelValues };
-    // the key has the options: with other labels the metrics are others, and their counts begin at 0
+    // the options are part of the key: other labels make other metrics, and their counts begin at 0
     const meters = state(JSON.stringify(options), () => new Meters(options, logger));
     hooks.boot.tap(() => meters.process.open());
     hooks.metadata.tap({ stage: EARLY }, (metadata, { id }) => {
@@ -48,7 +48,7 @@ export default definePlugin<Options>({
     });
     hooks.attempted.tap((result, { request }) => meters.requests.attempted(result, { isStream: request.stream, codes: errorCodes }));
     hooks.log.tap((record) => {
-      // a sample of those that nobody knows: `traffic` has the count of all
+      // a record of refused strangers is only a sample: `traffic` has the count of all
       if (record.standsFor === undefined) meters.requests.end(record, errorCodes);
     });
     const own = async (): Promise<Own> => {
@@ -76,7 +76,7 @@ export default definePlugin<Options>({
         machine.learn(worker, text as WorkerText);
         const { ended } = machine;
         const others = await ask('text', null, { withinMs: workerMs, except: worker });
-        // one that ended after it answered is counted by its last text before
+        // a worker that ended after it answered was counted by its previous text
         if (machine.ended === ended) for (const other of others) machine.learn(other.worker, other.answer as WorkerText);
         return await machine.text();
       },
@@ -85,7 +85,7 @@ export default definePlugin<Options>({
   },
 });
 
-/** How long a worker may take for its text. What was last known of one that is late is shown. */
+/** How long a worker may take for its text. For a late worker, its last known text is used. */
 const workerMs = 2000;
 const parentMs = 2 * workerMs;
 

@@ -9,11 +9,11 @@ import { formatDollars, parseDollars } from '../../../core/money.ts';
 /** The metrics of one worker, as it would answer a scrape. */
 export interface WorkerText {
   readonly text: string;
-  /** What becomes of gauges that are not added up, by their names. */
+  /** How gauges that are not added up are combined, by their names. */
   readonly across: Readonly<Record<string, Across>>;
 }
 
-/** What a worker has stored is stored for good, so the time stays when the worker has ended. */
+/** Records that a worker has stored stay stored, so the time is kept after the worker has ended. */
 const lastDrain = 'gateway_journal_last_drain_timestamp_seconds';
 
 /** Gauges of this plugin's own that are not added up. */
@@ -40,7 +40,7 @@ type Families = Map<string, Family>;
 export class Machine {
   /** The last text of each worker. */
   readonly #known = new Map<number, WorkerText>();
-  /** Of workers that have ended: their counters, and when one of them last drained its journal. */
+  /** Of ended workers: their counters, and the last time when one of them drained its journal. */
   #past: Families = new Map();
 
   /** How many workers have ended. */
@@ -62,18 +62,18 @@ export class Machine {
   async text(): Promise<string> {
     const all: Families = new Map();
     add(all, this.#past);
-    // as of now: one that ends meanwhile would be counted among those that have ended as well
+    // a copy: a worker that ends meanwhile would otherwise be counted among the ended workers too
     const known = [...this.#known];
     for (const [worker, text] of known) {
       add(all, read(text, worker));
-      // new connections wait while the parent reads
+      // without this pause, new connections would wait while the parent reads
       await setImmediate();
     }
     return Array.from(all.values(), ({ head, samples }) => head + Array.from(samples, ([series, value]) => `${series} ${value}\n`).join('')).join('');
   }
 }
 
-/** The families of one text. */
+/** The families in one text. */
 function read({ text, across: more }: WorkerText, worker: number): Families {
   const families: Families = new Map();
   let family: Family | null = null;

@@ -40,7 +40,7 @@ const about = {
   attemptFirstToken: { name: 'gateway_attempt_time_to_first_token_seconds', help: 'From the start of one attempt at a provider to the first piece of its answer, streams only.', labels: ['provider'] },
 } as const;
 
-/** What requests with the same labels count into. */
+/** The series of requests with the same labels. */
 interface RequestSeries {
   readonly requests: (count: number) => void;
   readonly duration: (seconds: number) => void;
@@ -48,7 +48,7 @@ interface RequestSeries {
   readonly cost: (amount: bigint) => void;
 }
 
-/** The most combinations of labels whose series are kept at hand. cost: with 1,000 and two thousand models in use, each request looked its series up anew, a tenth of its CPU (test/bench catalogue). */
+/** The most combinations of labels whose series are cached. cost: with 1,000 and two thousand models in use, each request searched for its series, a tenth of its CPU (test/bench catalogue). */
 const mostKnown = 5000;
 
 /** Counts requests and attempts, and gives the text for a scrape. */
@@ -168,19 +168,19 @@ export class RequestMeters {
   }
 }
 
-/** The cost of a request has that of attempts that broke or were outrun, whose tokens may be estimates where those of the answer are not. */
+/** Whether the cost contains an estimate. Attempts that broke or were outrun count too: their tokens may be estimated where those of the answer are not. */
 const isCostEstimated = ({ usageEstimated, attempts }: RequestRecord): boolean => usageEstimated || attempts.some(({ used }) => used?.usageEstimated === true);
 
 /** Outcomes for which a provider did work. */
 const served: ReadonlySet<string> = new Set(['answered', 'cut', 'gone']);
 
-/** Outcomes of attempts that are no code of an error. */
+/** Outcomes of attempts that are not error codes. */
 const withoutError: ReadonlySet<string> = new Set(['answered', 'outrun']);
 
 /** The label of an error code. safety: a code of a provider may be any text, so unknown codes share one label. */
 const codeOf = (code: string, codes: ReadonlySet<string>): string => (codes.has(code) ? code : OTHER);
 
-/** The kinds of which one is what the other leaves of the completion. */
+/** The two kinds of tokens that together make the completion. */
 const ofAnswer: ReadonlySet<string> = new Set(['completion', 'reasoning']);
 
 /** Counts tokens by kind, without overlap; in the record, the prompt contains the cached tokens and the completion contains the reasoning. */

@@ -18,7 +18,7 @@ export function configText({ providers }: Config): string {
   return parts.join('');
 }
 
-/** The text about what is in work, and about what was refused because there was no room or because nobody knows who asks. */
+/** The text about running requests, and about requests that were refused because there was no room or because the caller was not known. */
 export function trafficText({ bytes, refused, overloaded }: Traffic, { server: { limits } }: Config): string {
   const parts = [
     readings('counter', { name: 'gateway_refused_total', help: 'Requests that were refused before it was known who asks, by the code of the error. They are in no other metric, and one in a second is on record for each code.' }, Array.from(refused, ([code, count]) => [{ code }, count])),

@@ -46,7 +46,7 @@ const closingSenders = 8;
 /** The statuses after which OTLP allows another try (OTLP specification, "Retryable Response Codes"). */
 const retryableStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const tooLarge = 413;
-/** Characters of an answer that are read; those of a collector are a few. */
+/** Characters of an answer that are read; a collector's answer has only a few. */
 const longestAnswer = 65_536;
 /** A shorter text may be a part of any word. */
 const shortestSecret = 4;
@@ -187,7 +187,7 @@ export class Exporter {
     }
   }
 
-  /** safety: a collector that refuses a token may quote it, and each header, and each parameter of the address, may be one, whatever its name. */
+  /** safety: a collector that refuses a token may quote it. Each header and each parameter of the address may be a secret, whatever its name. */
   #quoted(said: string): string {
     const { url, headers } = this.#parts;
     const inAddress = [...url.searchParams.values(), ...url.search.slice(1).split('&').map((parameter) => parameter.slice(parameter.indexOf('=') + 1))];
@@ -208,7 +208,7 @@ export class Exporter {
   }
 }
 
-/** The beginning of what was answered. safety: what listens at the address need not be a collector, and may answer without end. */
+/** The start of the answer. safety: the server at the address may not be a collector, and may answer without end. */
 async function beginningOf({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   let said = '';

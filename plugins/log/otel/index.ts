@@ -58,7 +58,7 @@ export default definePlugin<Options>({
     });
     const isSampled = samplerOf(ratio);
     const vendors = new Map(Array.from(config.providers.values(), (provider): [string, Vendor] => [provider.id, vendorOf(provider, dialects)]));
-    // the scheme of the port as it was opened: a reload adds no TLS and takes none away
+    // the scheme of the port when it was opened, because a reload cannot turn TLS on or off
     const scheme = state('scheme', () => (config.server.tls === null ? 'http' : 'https'));
     const notes = new Notes();
 

@@ -10,7 +10,7 @@ export interface Note {
 const mostNotes = 65_536;
 
 export class Notes {
-  /** safety: of most requests whose caller nobody knows there is no record that takes the note away, so they have a place of their own: many of them take no note from a request that runs. */
+  /** safety: most requests of unknown callers have no record that removes the note, so their notes are kept here. However many they are, they remove no note of a running request. */
   readonly #ofStrangers = new Map<string, Note>();
   readonly #ofCallers = new Map<string, Note>();
   readonly #most: number;
@@ -23,7 +23,7 @@ export class Notes {
     this.#keep(this.#ofStrangers, id, note);
   }
 
-  /** To be called when it is known who asks. */
+  /** To be called when the caller is known. */
   known(id: string, isPrivate: boolean): void {
     const note = this.take(id);
     if (note !== undefined) this.#keep(this.#ofCallers, id, { ...note, isPrivate: note.isPrivate || isPrivate });

@@ -100,13 +100,13 @@ const routeOf = ({ path }: RequestRecord): string => path.replace(/\/+$/, '');
 /** The path that was asked for; null where that of the door has parameters: `/:host/deployments/:model/chat/completions`. */
 const pathOf = ({ path }: RequestRecord): string | null => (path.includes('/:') ? null : path);
 
-/** What was asked of the model, as the conventions name it. They have no name for a count of tokens. */
+/** The operation in the words of the conventions. They have no word for a count of tokens. */
 const operationOf = ({ request }: RequestRecord): string => ({ chat: 'chat', embeddings: 'embeddings', count: 'count_tokens' })[request?.ask?.kind ?? 'chat'];
 
-/** Whether the request is an error of the server, by the conventions: a 5xx, or an answer that broke off after its 200. Faults of the caller are none. */
+/** Whether the request failed at the server, by the conventions: a 5xx, or an answer that broke off after its 200. Faults of the caller do not count. */
 const isFailure = ({ error, outcome, status }: RequestRecord): boolean => error !== null && outcome !== 'gone' && (status >= 500 || status < 400);
 
-/** The status of a failed span. safety: a provider's message may quote the prompt, so it is exported only where content may be; `error.type` has the code. */
+/** The status of a failed span. safety: a provider's message may quote the prompt, so it is exported only where content is exported; `error.type` has the code. */
 const failed = (message: string | null | undefined, traced: Traced): Span['status'] => ({ code: ERROR, ...(showsContent(traced) && { message: (message ?? '').slice(0, 1024).toWellFormed() }) });
 
 const showsContent = ({ capture, isPrivate }: Traced): boolean => capture && !isPrivate;
@@ -154,7 +154,7 @@ function aboutAttempt(attempt: AttemptResult, number: number, { record, vendorOf
   };
 }
 
-/** The attributes for the values that the caller set. */
+/** The attributes for the parameters that the caller set. */
 function asked({ record: { request }, isPrivate }: Traced): Attributes {
   if (request === null) return {};
   return {

@@ -1,4 +1,4 @@
-/** What spans say about a provider: the name that the conventions have for its vendor, and its address. */
+/** The attributes of a provider in spans: the conventions' name for its vendor, and its address. */
 import { addressOf } from '../../../core/wire/address.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Dialect } from '../../../core/wire/dialect.ts';

@@ -55,7 +55,7 @@ export default definePlugin<Options>({
     });
     hooks.normalise.tap((request, context) => {
       const { principal } = context;
-      // plugins behind this one may change the messages, and the next turn comes as the client has them. cost: without tools no call needs a place
+      // plugins after this one may change the messages, but the next turn has them as the client sent them. cost: without tools no call needs a place
       if (request.tools !== null) asked.set(context, request.messages);
       if (!request.messages.some(mayLackThoughts)) return undefined;
       const recall: Recall = (id) => memory.recall(keyOf(principal, id));
@@ -83,7 +83,7 @@ const prefix = 'model-gateway:thought:';
 /** The client reports its own failures. */
 const ignored = (): null => null;
 
-/** safety: the caller's key is part of the memory's key, so no caller gets the reasoning state of another. Both texts may hold any character, so JSON keeps them apart. */
+/** safety: the caller's key is part of the memory's key, so no caller gets the reasoning state of another caller. Both texts may hold any character, so JSON keeps them apart. */
 const keyOf = (principal: Principal, id: string): string => JSON.stringify([ownerOf(principal), id]);
 
 /** @param asked the conversation that was answered */
@@ -121,7 +121,7 @@ function withThought(message: Message, { details, reasoning }: Thought): Message
 
 /** The request with the kept reasoning state put back into its assistant messages. */
 async function recalled(request: ChatRequest, recall: Recall): Promise<ChatRequest> {
-  // safety: a tool call at its place gets its thought back once: a request with one id on every message would grow without bound
+  // safety: a tool call at its place gets its thought back only once. Otherwise a request with the same id on every message would grow without bound
   const owners = new Map<string, Message>();
   const place = new Place();
   for (const message of request.messages) {

@@ -1,4 +1,4 @@
-/** Who issued an opaque string that comes back alone. */
+/** Finds the issuer of an opaque string that comes back alone. */
 import { hash } from 'node:crypto';
 import type { ChatRequest, ReasoningDetail } from '../../../core/chat.ts';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
@@ -16,7 +16,7 @@ const idOf = (opaque: string): string => `issued ${hash('sha256', opaque, 'base6
 /** safety: the details of an answer are kept under each of their strings, and of strings there may be thousands */
 const mostStrings = 16;
 
-/** The details of an answer, by their opaque strings. Only the door of chat completions gives a string out as it is; the strings of other doors say themselves who issued them. */
+/** The details of an answer, by their opaque strings. Only the door of chat completions gives such a string out unchanged; the strings of other doors hold their issuer. */
 export function* issuedThoughts({ request, response }: RequestRecord): Generator<readonly [id: string, thought: Thought]> {
   if (request?.form !== undefined) return;
   for (const { details } of response?.choices ?? []) {
@@ -25,7 +25,7 @@ export function* issuedThoughts({ request, response }: RequestRecord): Generator
   }
 }
 
-/** safety: a request with thousands of strange strings would ask a shared memory as often */
+/** safety: a request with thousands of unknown strings would send as many look-ups to a shared memory */
 const mostAsked = 64;
 
 /** The request with the whole details of an answer where a message has only an opaque string of them. */
@@ -43,5 +43,5 @@ export async function withIssuers(request: ChatRequest, recall: Recall): Promise
   return { ...request, messages };
 }
 
-/** True if the detail has an opaque string and says nothing of who issued it. */
+/** True if the detail has an opaque string and does not name its issuer. */
 const isBare = (detail: ReasoningDetail): boolean => detail.provider === undefined && opaqueOf(detail) !== null;

@@ -1,5 +1,5 @@
 /**
- * Where in its conversation an answer stands: after which words of the user, and at which step of the tool loop. A tool call is known by its
+ * The place of an answer in its conversation: after which words of the user, and at which step of the tool loop. A tool call is identified by its
  * place too, because ids repeat: Kimi counts them from 0 in each conversation (`functions.weather:0`), other models in each answer. What
  * clients change on the way back, such as arguments and the results of old calls, is no part of a place.
  */
@@ -21,7 +21,7 @@ export class Place {
     return place;
   }
 
-  /** Goes behind a message. */
+  /** Moves the place behind a message. */
   pass(message: Message): void {
     if (message.role === 'user') {
       this.#words = hash('sha256', wordsOf(message), 'base64url');
@@ -29,13 +29,13 @@ export class Place {
     } else if (called(message) !== undefined) this.#step++;
   }
 
-  /** A name for the tool call with this id at this place; the id alone where it never repeats: a client may have rewritten the words meanwhile. */
+  /** A name for the tool call with this id at this place. For a random id, the id alone: it never repeats, and a client may have rewritten the words meanwhile. */
   idOf(id: string): string {
     return isDrawn(id) ? id : `${id} ${this.#step} ${this.#words}`;
   }
 }
 
-/** Whether an id is drawn at random, as those of most vendors are, and not counted: it has a long run of letters with digits among them. */
+/** Whether an id is random, as those of most vendors are, and not a count: it has a long run of letters with digits among them. */
 const isDrawn = (id: string): boolean => (id.match(/[a-z\d]{12,}/gi) ?? []).some((run) => /\d/.test(run) && /[a-z]/i.test(run));
 
 const wordsOf = ({ content }: Message): string => (typeof content === 'string' ? content : (content ?? []).map(({ text }) => text ?? '').join('\n'));

@@ -1,4 +1,4 @@
-/** `gateway targets`: the targets of the running gateway and how they do. `gateway targets wake NAME` ends a rest. */
+/** `gateway targets`: the targets of the running gateway and their state. `gateway targets wake NAME` ends a rest. */
 import { UsageError } from '../../../core/exit.ts';
 import type { Command, CommandRun } from '../../../core/host/command.ts';
 import { counted, tableOf } from '../../../core/table.ts';
@@ -16,7 +16,7 @@ export const targetCommands: readonly Command<never>[] = [
   },
 ];
 
-/** It stands in its place. */
+/** Whether the target neither rests nor is asked last. */
 const isWell = ({ state, askedLastUntil }: ShownTarget): boolean => state === 'standing' && askedLastUntil === undefined;
 
 async function list({ askRunning, flags, json, print }: CommandRun<never>): Promise<void> {

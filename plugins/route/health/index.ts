@@ -1,7 +1,7 @@
 /**
  * Keeps requests away from targets that rest: after a rate limit for as long as the provider said, after failures in a row, after a
  * refused key. `GET /api/targets` and `gateway targets` list them, and wake one. It learns at `attempted`, and acts at `route`, after all other plugins have dropped and ordered candidates. Where
- * every target rests, the request waits for the first to wake if that is soon, and else is answered at once.
+ * every target rests, the request waits for the first target whose rest ends if that is soon, and otherwise is answered at once.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Policy } from '../../../core/config.ts';
@@ -22,7 +22,7 @@ import type { Told } from './targets.ts';
 
 const name = 'route/health';
 
-/** How often a request that waits looks whether another request has woken a target. */
+/** How often a waiting request checks whether another request has ended the rest of a target. */
 const lookEveryMs = 20;
 
 export default definePlugin({
@@ -32,14 +32,14 @@ export default definePlugin({
   commands: targetCommands,
   apply({ hooks, state, routes, config, metrics, peers }) {
     const targets = state('targets', () => new Targets());
-    /** Requests for which one target alone stood. */
+    /** Requests for which only one target was left. */
     const alone = new WeakSet<object>();
-    /** What a request is to try after a rest. cost: mostly nobody tries anything, and to look into an empty Map takes no time. */
+    /** The targets that each request is to try after their rest. cost: mostly the Map is empty, and a look into an empty Map takes no time. */
     const tried = new Map<object, readonly Target[]>();
     const look = (candidates: readonly Candidate[], context: Normalised): Look => {
       const looked = lookAt(candidates, context.policy, (candidate) => targets.standing(candidate, context.id));
       if (looked.standing === 1) alone.add(context);
-      // safety: a request that is over lets go of nothing any more
+      // safety: a request that is over would never release the target
       if (looked.toBeTried.length > 0 && !context.isDryRun && !context.signal.aborted) tried.set(context, [...(tried.get(context) ?? []), ...targets.claim(looked.toBeTried, context.id, probeOf(context))]);
       return looked;
     };
@@ -48,7 +48,7 @@ export default definePlugin({
       const looked = look(candidates, context);
       return looked.standing > 0 || looked.resting === 0 ? looked.candidates : outwait(looked, candidates, { context, look });
     };
-    // cost: a request that waits for nobody gets its candidates at once
+    // cost: a request that does not wait gets its candidates without a promise
     hooks.route.tap({ stage: LATE }, (candidates, context) => {
       const routed = route(candidates, context);
       const { hedgeMs } = context.policy;
@@ -59,7 +59,7 @@ export default definePlugin({
       const now = performance.now();
       targets.learn(result, candidate, { request: context.id, now, isAlone: alone.has(context), startedAt });
       const { outcome, status, retryAfterMs } = result;
-      // one that was asked beside another had less time than that
+      // a hedged attempt may have had less time than `hedge_ms`
       const { hedgeMs } = context.policy;
       if (outcome === 'outrun' && number === 1 && !hasBegun && hedgeMs !== null) targets.outrun.count(candidate.target, { hedgeMs, breaker: candidate.provider.breaker, startedAt, now });
       if (peers !== null && isTold(result)) peers.broadcast('told', { target: candidate.target, outcome, status, retryAfterMs } satisfies Told);
@@ -75,7 +75,7 @@ export default definePlugin({
   },
 });
 
-/** How far a request has come with a target that it is to try: it may be asking another one, for long. */
+/** How far a request has come with a target that it is to try: it may be asking another target for a long time. */
 const probeOf = (context: Normalised & { readonly attempt?: Attempt | null }) => ({ target }: Candidate): Probe['is'] => () => {
   const { attempt } = context;
   if (!attempt) return 'waiting';
@@ -87,10 +87,10 @@ interface Look {
   /** The candidates; those of targets that rest are dropped. */
   readonly candidates: readonly Candidate[];
   readonly standing: number;
-  /** Candidates whose rest is over, and that this request would try. */
+  /** Candidates whose rest is over, and that this request may try. */
   readonly toBeTried: readonly Candidate[];
   readonly resting: number;
-  /** Milliseconds until the first wakes; null where that depends on another request. */
+  /** Milliseconds until the first rest ends; null where that depends on another request. */
   readonly wakesInMs: number | null;
   readonly isLimited: boolean;
 }
@@ -125,12 +125,12 @@ interface Waiting {
   readonly look: (candidates: readonly Candidate[], context: Normalised) => Look;
 }
 
-/** Waits until a target wakes, within the time for tries again and that of the request. Where that is too long, each candidate gets the error to answer with. */
+/** Waits until the rest of a target ends, within the limit for retries and the time of the request. Where that is too long, each candidate gets the error to answer with. */
 async function outwait(first: Look, candidates: readonly Candidate[], { context, look }: Waiting): Promise<readonly Candidate[]> {
   const { policy, startedAt, request } = context;
   const until = Math.min(performance.now() + policy.retry.maxMs, startedAt + policy.timeouts.total);
   for (let looked = first; ; looked = look(candidates, context)) {
-    // the client of a request that is over waits no more
+    // a request whose client has gone stops waiting
     if (looked.standing > 0 || context.signal.aborted) return looked.candidates;
     const pause = Math.max(1, looked.wakesInMs ?? lookEveryMs);
     if (performance.now() + pause > until) return looked.candidates.map((candidate) => withError(candidate, errorOf(looked, request.model)));

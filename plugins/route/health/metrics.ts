@@ -1,10 +1,10 @@
 import type { Metric } from '../../../core/host/metric-sources.ts';
 import type { Targets } from './targets.ts';
 
-/** safety: each target is a series in the database of whoever scrapes. */
+/** safety: each target is a time series in Prometheus. */
 const mostTargets = 1000;
 
-/** The targets that were asked: whether each stands, how often it rested, and how often it was tried after a rest. */
+/** The metrics of the targets that were asked: whether each is available, how often it rested, and how often it was tried after a rest. */
 export function metricsOf(targets: Targets): Metric[] {
   const known = Array.from(targets.known()).slice(0, mostTargets);
   return [

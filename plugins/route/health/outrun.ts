@@ -1,33 +1,33 @@
 /**
- * Targets behind `hedge_ms` that were asked first and outrun each time before they began. Nobody knows whether such a target hangs or is slow, because its
- * attempts are cancelled, so it does not rest: the others are asked before it, so that no request waits for `hedge_ms` in vain, and it is asked where they
- * fail. When its time is over, one request asks it first. What a policy with little patience has seen says nothing to one with more.
+ * Targets that were asked first and outrun by a hedge (`hedge_ms`) each time, before they began to answer. It is not known whether such a target hangs or is
+ * slow, because its attempts are cancelled, so it does not rest: the other targets are asked before it, so that no request waits for `hedge_ms` in vain, and it
+ * is asked where they fail. When its time is over, one request asks it first. Policies with different `hedge_ms` are counted separately.
  */
 import type { Candidate } from '../../../core/pipeline/context.ts';
 import { noted } from '../../../core/pipeline/context.ts';
 import type { Breaker } from './target.ts';
 import { mostRestMs } from './target.ts';
 
-/** What is known of one target behind one `hedge_ms`. Times as of `performance.now()`. */
+/** The state of one target under one `hedge_ms`. Times as of `performance.now()`. */
 interface Row {
   times: number;
-  /** Null: it was not outrun often enough. */
+  /** Null: the target was not outrun often enough. */
   behind: { readonly ms: number; readonly since: number; until: number } | null;
 }
 
 const mostRows = 20_000;
 
 export class Outrun {
-  /** What is known, by the target and then by `hedge_ms`. */
+  /** The states, by the target and then by `hedge_ms`. */
   readonly #rows = new Map<string, Map<number, Row>>();
 
-  /** An attempt was asked before the one that outran it, and had not begun. One that was under way when its target was put behind says nothing new. */
+  /** Counts an attempt that was asked before the one that outran it, and had not begun to answer. An attempt that was already running when its target was put behind does not count. */
   count(target: string, { hedgeMs, breaker, startedAt, now }: { hedgeMs: number; breaker: Breaker; startedAt: number; now: number }): void {
     if (breaker === null) return;
     const rows = this.#rows.get(target) ?? new Map<number, Row>();
     const row = rows.get(hedgeMs) ?? { times: 0, behind: null };
     if (row.behind !== null && startedAt < row.behind.since) return;
-    // safety: behind a wildcard, callers choose the names
+    // safety: callers choose the names behind a wildcard
     if (this.#rows.size >= mostRows) this.#rows.clear();
     this.#rows.set(target, rows.set(hedgeMs, row));
     if (++row.times < breaker.failures) return;
@@ -35,18 +35,18 @@ export class Outrun {
     row.behind = { ms, since: now, until: now + ms };
   }
 
-  /** The target has answered, or is to be asked again. */
+  /** Called when the target has answered, or is to be asked again. */
   forget(target: string): void {
     this.#rows.delete(target);
   }
 
-  /** Milliseconds until it is asked in its place again, whatever the `hedge_ms`; 0 where it is. */
+  /** Milliseconds until the target gets its place back, whatever the `hedge_ms`; 0 where it has its place. */
   leftMs(target: string): number {
     const ends = Array.from(this.#rows.get(target)?.values() ?? [], ({ behind }) => behind?.until ?? 0);
     return Math.max(0, Math.max(0, ...ends) - performance.now());
   }
 
-  /** The candidates with those behind the others that are outrun each time. Where no other one stands, their order stays. */
+  /** The candidates, with the outrun ones behind all others. If all of them were outrun, their order stays. */
   inOrder(candidates: readonly Candidate[], hedgeMs: number, isDryRun: boolean): readonly Candidate[] {
     if (this.#rows.size === 0) return candidates;
     const now = performance.now();

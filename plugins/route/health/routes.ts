@@ -13,16 +13,16 @@ export interface ShownTarget {
   /** `openai#2/gpt-5`: the provider, the number of its key where it has several, and its name for the model. */
   readonly target: string;
   readonly provider: string;
-  /** Root ids of the models that it serves. */
+  /** Root ids of the models that the target serves. */
   readonly models: readonly string[];
   readonly state: 'standing' | 'resting' | 'trying';
-  /** Why it rests, or why it must be tried first; null: it stands. */
+  /** Why the target rests, or why it must be tried first; null: it is available. */
   readonly why: string | null;
-  /** ISO time at which its rest is over; null: it does not rest. */
+  /** ISO time at which the rest of the target is over; null: it does not rest. */
   readonly restsUntil: string | null;
-  /** ISO time until which the others are asked before it, because it was outrun again and again (`hedge_ms`). Absent: it keeps its place. */
+  /** ISO time until which the other targets are asked before this one, because it was outrun again and again (`hedge_ms`). Absent: it keeps its place. */
   readonly askedLastUntil?: string;
-  /** In the last 30 s. */
+  /** Calls in the last 30 s. */
   readonly calls: number;
   readonly failures: number;
 }
@@ -39,7 +39,7 @@ interface Parts {
 
 /**
  * `GET /api/targets`: all targets of providers that are on, and those behind a wildcard that rest or were asked lately.
- * `POST /api/targets/wake?name=…`: ends the rest of one.
+ * `POST /api/targets/wake?name=…`: ends the rest of one target.
  */
 export function addTargetRoutes(routes: Routes, { targets, config, peers }: Parts): void {
   const all = Map.groupBy(offered(config), ({ target }) => target);
@@ -49,7 +49,7 @@ export function addTargetRoutes(routes: Routes, { targets, config, peers }: Part
   const passed = (): ShownTarget[] => Array.from(targets.known(), ([name]) => name).filter(isPassed).map(show).filter(({ state, calls }) => state !== 'standing' || calls > 0);
   const own = (): ShownTarget[] => [...Array.from(all.keys(), show), ...passed()];
   const listed = async (): Promise<ShownTarget[]> => (((await peers?.ask('targets', null)) ?? []) as ShownTarget[][]).reduce(combined, own());
-  // seen: another worker that has just woken it lists it no more, and has told so before it answers
+  // `seen`: another worker that has just ended the rest no longer lists the target, and has reported that before it answers
   const isKnown = async (name: string): Promise<boolean> => all.has(name) || (isPassed(name) && ((await listed()).some(({ target }) => target === name) || targets.seen(name) !== null));
   peers?.answer('targets', own);
   peers?.on('wake', (name) => targets.wake(name as string));
@@ -75,12 +75,12 @@ export function addTargetRoutes(routes: Routes, { targets, config, peers }: Part
   });
 }
 
-/** The id of the provider: its key's number is no part of it. */
+/** The id of the provider, without the number of its key. */
 const providerOf = (target: string): string => target.slice(0, target.indexOf('/')).replace(/#\d+$/, '');
 
 const order: readonly ShownTarget['state'][] = ['standing', 'trying', 'resting'];
 
-/** What two workers know: the state that speaks more against a target, and the calls of both. */
+/** The states of two workers combined: the worse state of a target, and the calls of both. */
 function combined(some: readonly ShownTarget[], more: readonly ShownTarget[]): ShownTarget[] {
   const others = new Map(more.map((one) => [one.target, one]));
   const known = new Set(some.map(({ target }) => target));

@@ -1,5 +1,5 @@
 /**
- * What is known of one target (a provider with one of its keys, and the model that it is asked for), or of one key with all its
+ * The state of one target (a provider with one of its keys, and the model that it is asked for), or of one key with all its
  * models. A target rests after a rate limit or after failures, a key after it was refused. When the rest is over, one request at a
  * time tries the target, until one succeeds.
  */
@@ -9,7 +9,7 @@ import type { AttemptResult } from '../../../core/pipeline/context.ts';
 /** When a target rests because of failures; null: only limits and refused keys make it rest. */
 export type Breaker = { readonly failures: number; readonly restMs: number } | null;
 
-/** What an outcome says about a key. Other codes of failures speak against the target, and all that is no failure of the provider is the caller's, the gateway's or the client's. */
+/** Outcomes that speak against a key. Other failures of the provider speak against the target; all other outcomes are the caller's, the gateway's or the client's. */
 const keyFaults: ReadonlySet<string> = new Set(['upstream_auth_error', 'upstream_quota_exhausted']);
 export const isOfKey = (outcome: string): boolean => keyFaults.has(outcome);
 
@@ -18,7 +18,7 @@ const limitRestMs = { first: 1000, most: 60_000, told: 600_000 };
 export const mostRestMs = 60_000;
 const windowSeconds = 30;
 const busySeconds = 10;
-/** From so many calls in the window on, its share of failures counts; a target with so many calls in ten seconds is busy. */
+/** The share of failures counts from this many calls in the window on; a target with this many calls in ten seconds is busy. */
 const manyCalls = 20;
 
 /** Why a target rests. */
@@ -26,12 +26,12 @@ export type Why = 'rate limit' | 'failures' | 'refused key';
 
 export type Standing =
   | { readonly is: 'standing' }
-  /** Its rest is over, and this request is the one that tries it. */
+  /** The rest of the target is over, and this request is the one that tries it. */
   | { readonly is: 'to be tried' }
   | { readonly is: 'tried by another'; readonly why: Why }
   | { readonly is: 'rests'; readonly ms: number; readonly why: Why };
 
-/** The request that tries a target: it goes elsewhere, it asks the target and waits, or the target has begun to answer it. */
+/** The request that tries a target: it has gone to another target, it asks the target and waits, or the target has begun to answer it. */
 export interface Probe {
   readonly id: string;
   is(): 'elsewhere' | 'waiting' | 'answered';
@@ -41,14 +41,14 @@ export const stands: Standing = { is: 'standing' };
 const toBeTried: Standing = { is: 'to be tried' };
 
 export class Target {
-  /** Null: it does not rest, and nothing is to be proved. */
+  /** Why the target rests, or must be tried; null: it is available. */
   #why: Why | null = null;
   readonly #fallen: Set<Target>;
   #restFrom = 0;
   #restUntil = 0;
   /** The length of the last rest; a rest that follows it is twice as long. */
   #restMs = 0;
-  /** The request that tries it after a rest. */
+  /** The request that tries the target after a rest. */
   #probe: Probe | null = null;
   #inRow = 0;
   /** How often it rested, by the reason, and how often a request tried it after a rest. */
@@ -57,33 +57,33 @@ export class Target {
   /** Calls and failures of each of the last seconds. */
   readonly #seconds: { at: number; calls: number; failures: number }[] = [];
 
-  /** @param fallen holds it as long as it does not stand */
+  /** @param fallen a set that holds this target while it is not available */
   constructor(fallen: Set<Target>) {
     this.#fallen = fallen;
   }
 
-  /** It does not rest, and nothing is to be proved. */
+  /** True: the target does not rest, and need not be tried. */
   get stands(): boolean {
     return this.#why === null;
   }
 
-  /** Whether this request may ask it now. Where its rest is over and nobody tries it, the request may `claim` it. */
+  /** Whether this request may ask the target now. Where the rest is over and no request tries the target, this request may `claim` it. */
   standing(request: string, now: number): Standing {
     if (this.#why === null) return stands;
     if (now < this.#restUntil) return { is: 'rests', ms: this.#restUntil - now, why: this.#why };
     const found = this.#probe === null || this.#probe.id === request ? 'elsewhere' : this.#probe.is();
-    // what answers is alive, and its answer may take long; where that breaks, the target rests again
+    // a target that has begun to answer is alive, and its answer may take long; if the answer breaks, the target rests again
     if (found === 'answered') return stands;
     return found === 'elsewhere' ? toBeTried : { is: 'tried by another', why: this.#why };
   }
 
-  /** This request is the one that tries it. */
+  /** Makes this request the one that tries the target. */
   claim(request: string, is: Probe['is'] = () => 'waiting'): void {
     if (this.#probe?.id !== request) this.probes++;
     this.#probe = { id: request, is };
   }
 
-  /** The request is over: if it was to try the target and did not, another one may. */
+  /** The request is over: if it was to try the target and did not, another request may. */
   release(request: string): void {
     if (this.#probe?.id === request) this.#probe = null;
   }
@@ -111,17 +111,17 @@ export class Target {
     if (this.#why === 'failures' || this.#isBroken(now, breaker, isAlone)) this.#rest('failures', { ms: this.#longer('failures', breaker.restMs, mostRestMs), now });
   }
 
-  /** Whether an attempt was under way when the rest began. */
+  /** Whether an attempt was running when the rest began. */
   wasUnderWay(startedAt: number): boolean {
     return this.#why !== null && startedAt < this.#restFrom;
   }
 
-  /** The provider refused the key, or its account is empty. */
+  /** The provider refused the key, or the account is empty. */
   refuseKey(now: number, isHeard = false): void {
     this.#rest('refused key', { ms: keyRestMs, now, isHeard });
   }
 
-  /** Ends its rest. */
+  /** Ends the rest of the target. */
   wake(): void {
     this.#why = null;
     this.#fallen.delete(this);
@@ -131,14 +131,14 @@ export class Target {
     this.#seconds.length = 0;
   }
 
-  /** An answer that began before a limit did lifts no limit; but what has answered is not dead. */
+  /** An answer that began before a limit did does not end the limit, but a target that has answered is not dead. */
   #succeeded(now: number, isOld: boolean): void {
     if (this.#why === 'failures' || (this.#why !== null && !isOld)) this.wake();
     this.#inRow = 0;
     this.#count(now, false);
   }
 
-  /** Twice the last rest, where that was for the same reason. */
+  /** Twice the last rest, if that was for the same reason. */
   #longer(why: Why, first: number, most: number): number {
     return this.#why === why ? Math.max(first, Math.min(most, this.#restMs * 2)) : first;
   }
@@ -148,11 +148,11 @@ export class Target {
   }
 
   #rest(why: Why, { ms, now, isHeard = false }: { ms: number; now: number; isHeard?: boolean }): void {
-    // answers of requests that were under way when the rest began do not make it longer
+    // results of requests that were running when the rest began do not make it longer
     const isResting = this.#isResting(now);
     if (isResting && now + ms <= this.#restUntil) return;
     if (isResting && why === 'failures') return;
-    // a rest that becomes longer is the same one
+    // a rest that becomes longer is still the same rest
     if (!isHeard && !(isResting && this.#why === why)) this.rests[why]++;
     this.#why = why;
     this.#fallen.add(this);
@@ -173,7 +173,7 @@ export class Target {
     if (isFailure) last.failures++;
   }
 
-  /** Calls and failures of the last 30 s, or of fewer. */
+  /** Calls and failures of the last 30 s, or of a shorter time. */
   recent(now: number, seconds = windowSeconds): { readonly calls: number; readonly failures: number } {
     const from = Math.floor(now / 1000) - seconds;
     const within = this.#seconds.filter(({ at }) => at > from);

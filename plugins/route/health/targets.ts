@@ -3,13 +3,13 @@ import { Outrun } from './outrun.ts';
 import { isOfKey, stands, Target } from './target.ts';
 import type { Probe, Standing } from './target.ts';
 
-/** What is known of one candidate's target, and of its key with all models. */
+/** The state of a candidate's target, and of its key with all models. */
 interface Pair {
   readonly target: Target;
   readonly key: Target;
 }
 
-/** What a provider said that makes its target rest at once. */
+/** An outcome of a provider that makes its target rest at once. */
 export type Told = Pick<AttemptResult, 'outcome' | 'status' | 'retryAfterMs'> & Pick<Candidate, 'target'>;
 
 export const isTold = ({ outcome }: Pick<AttemptResult, 'outcome'>): boolean => isOfKey(outcome) || outcome === 'upstream_rate_limited';
@@ -20,14 +20,14 @@ const mostTargets = 20_000;
 export class Targets {
   readonly #targets = new Map<string, Pair>();
   readonly #keys = new Map<string, Target>();
-  /** Targets and keys that do not stand. */
+  /** Targets and keys that are not available. */
   readonly #fallen = new Set<Target>();
   readonly outrun = new Outrun();
 
   standing({ target: name }: Candidate, request: string): Standing {
-    // cost: mostly all targets stand. To find one of thousands, which no cache of the CPU holds, takes 0.5 µs
+    // cost: mostly all targets are available. Finding one of thousands, which are in no CPU cache, takes 0.5 µs
     if (this.#fallen.size === 0) return stands;
-    // safety: a name that was never asked is not kept
+    // safety: a name that was never asked must not be added
     const target = this.#targets.get(name)?.target;
     const key = this.#keys.get(accountOf(name));
     if ((target?.stands ?? true) && (key?.stands ?? true)) return stands;
@@ -35,7 +35,7 @@ export class Targets {
     return worse(key?.standing(request, now) ?? stands, target?.standing(request, now) ?? stands);
   }
 
-  /** This request tries them. Returns what it must let go of at its end. @param probe how far it has come with one of them */
+  /** Makes this request the one that tries these targets. Returns the targets that it must release at its end. @param probe how far the request has come with one of them */
   claim(candidates: readonly Candidate[], request: string, probe: (candidate: Candidate) => Probe['is']): readonly Target[] {
     return candidates.flatMap((candidate) => {
       const both = Object.values(this.#of(candidate.target)) as Target[];
@@ -50,19 +50,19 @@ export class Targets {
     target.learn(result, { request, now, breaker: provider.breaker, isAlone, startedAt });
     // wire: a 403 is often about one model that the account may not use; a 401 and an empty account are about the key
     if (isOfKey(result.outcome) && result.status !== 403) key.refuseKey(now);
-    // only what the provider said since then says that it takes the key again
+    // the provider accepts the key again only if an attempt that began after the refusal shows it
     else if (!key.stands && !isOfKey(result.outcome) && result.status !== null && !key.wasUnderWay(startedAt ?? now)) key.wake();
     key.release(request);
   }
 
-  /** What another worker was told of a target: that it is limited, or its key refused. */
+  /** Handles a report of another worker: a target is limited, or its key was refused. */
   hear({ target: name, outcome, status, retryAfterMs }: Told): void {
     const [{ target, key }, now] = [this.#of(name), performance.now()];
     target.learn({ outcome, retryAfterMs }, { request: '', now, breaker: null, isAlone: false, isHeard: true });
     if (isOfKey(outcome) && status !== 403) key.refuseKey(now, true);
   }
 
-  /** What is known of a target; null: it was never asked. */
+  /** The state of a target; null: it was never asked. */
   seen(name: string): { readonly standing: Standing; readonly calls: number; readonly failures: number } | null {
     const pair = this.#targets.get(name);
     if (pair === undefined) return null;
@@ -91,13 +91,13 @@ export class Targets {
     const key = this.#keys.get(account) ?? new Target(this.#fallen);
     this.#keys.set(account, key);
     const pair = { target: new Target(this.#fallen), key };
-    // safety: behind a wildcard, callers choose the names
+    // safety: callers choose the names behind a wildcard
     if (this.#targets.size >= mostTargets) this.#forgetOne();
     this.#targets.set(name, pair);
     return pair;
   }
 
-  /** The oldest that stands: a rest is not forgotten as long as there is another. */
+  /** Forgets the oldest available target. A target that rests is forgotten only if no other is left. */
   #forgetOne(): void {
     let [forgotten] = this.#targets.keys();
     for (const [name, { target }] of this.#targets) {
@@ -114,7 +114,7 @@ const accountOf = (target: string): string => target.slice(0, target.indexOf('/'
 
 const order: readonly Standing['is'][] = ['standing', 'to be tried', 'tried by another', 'rests'];
 
-/** The one that speaks more against asking; of two rests the longer one. */
+/** The worse of two states; of two rests, the longer one. */
 function worse(one: Standing, other: Standing): Standing {
   if (one.is === 'rests' && other.is === 'rests') return one.ms >= other.ms ? one : other;
   return order.indexOf(one.is) >= order.indexOf(other.is) ? one : other;

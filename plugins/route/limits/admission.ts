@@ -1,4 +1,4 @@
-/** One gateway's way of a request through its limits: reserved at `route` and `open`, settled at `settle`. */
+/** The way of one request through the limits: reserved at `route` and `open`, settled at `settle`. */
 import { within } from '../../../core/cancellation.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { ErrorKind } from '../../../core/errors.ts';
@@ -18,18 +18,18 @@ import { errorOf, headersOf, name, nameOf, unavailable, unknownPrice } from './r
 import type { Rules } from './rules.ts';
 import type { Sums } from './sums.ts';
 
-/** safety: no request waits longer for the sum of its budget. */
+/** safety: no request waits longer than this for the sum of its budget. */
 const readMs = 1000;
 
-/** What is known of one request. */
+/** The state of one request. */
 interface Booked {
-  /** What the request holds of its caller's limits. */
+  /** What the request has reserved of its caller's limits. */
   hold: Hold | null;
-  /** What the request holds of the limits of models and providers, by target; null: none of them is limited. */
+  /** What the request has reserved of the limits of models and providers, by target; null: none of them is limited. */
   targets: Map<string, Hold> | null;
   /** Targets that are being asked. */
   asked: string[];
-  /** Targets that are being asked, or were, while the ledger still thinks about them; null: none. */
+  /** Targets that are being asked, or were, and whose reservation is not decided yet; null: none. */
   deciding: Map<string, Promise<undefined>> | null;
   /** Targets whose attempt has failed, and that may be asked again. */
   failed: string[];
@@ -46,14 +46,14 @@ export interface AdmissionParts {
 
 export class Admission {
   readonly #parts: AdmissionParts;
-  /** What is known of each request, by its context. cost: a WeakMap costs the collector more than a Map that forgets each request at its end. */
+  /** The state of each request, by its context. cost: a WeakMap costs the collector more than a Map from which each request is removed at its end. */
   readonly #booked = new Map<object, Booked>();
 
   constructor(parts: AdmissionParts) {
     this.#parts = parts;
   }
 
-  /** Takes what the request needs of all limits, or throws. Candidates whose own limits have no room are dropped. */
+  /** Reserves what the request needs of all limits, or throws. Candidates whose own limits have no room are dropped. */
   admit(candidates: readonly Candidate[], context: Normalised): readonly Candidate[] | Promise<readonly Candidate[]> {
     const { rules } = this.#parts;
     const caller = rules.ofCaller(context.principal, context.metadata);
@@ -64,7 +64,7 @@ export class Admission {
     const ofFirst = first.answeredBy === null ? rules.ofCandidate(first) : [];
     const subjects = ofFirst.length === 0 ? caller : [...caller, ...ofFirst];
     if (subjects.length === 0) return standing;
-    // a caller may come to pay for the dearest of them, a model or provider for itself alone
+    // the caller may have to pay for the most expensive candidate; a model or provider only for itself
     const ask = askOf(subjects, caller.some(hasBudgets) ? standing : [first], context);
     return this.#decide(this.#reserve(ask), { ask, standing, first, caller, context });
   }
@@ -77,7 +77,7 @@ export class Admission {
     return verdict.then((reached) => (this.#isOver(context, waiting, reached) ? standing : this.#act(reached, acting)));
   }
 
-  /** Whether the request has ended while the ledger was asked, because its client left or its time was over: nobody settles it any more, so what it took is let go here. */
+  /** Whether the request ended while the ledger was asked, because its client left or its time was over: nobody settles it any more, so its reservation is released here. */
   #isOver(context: object, waiting: Booked, { hold }: Verdict): boolean {
     if (this.#booked.get(context) === waiting) return false;
     if (hold !== null) this.#parts.ledger.settle(hold, 0);
@@ -101,14 +101,14 @@ export class Admission {
     return this.admit(inOrderStill(dropped, context.policy), context);
   }
 
-  /** Takes the caller's part alone. What the first candidate needs of its own budget is taken when it is asked. @param levels of all subjects */
+  /** Reserves the caller's part only. The part of the first candidate is reserved when that candidate is asked. @param levels of all subjects */
   #reserveCaller({ ask, caller }: Acting, levels: readonly Level[]): Verdict | Promise<Verdict> {
     const withAll = (reached: Verdict): Verdict => ({ ...reached, levels: [...reached.levels, ...levels.slice(caller.length)] });
     const verdict = this.#reserve({ ...ask, subjects: caller });
     return isThenable(verdict) ? verdict.then(withAll) : withAll(verdict);
   }
 
-  /** Drops candidates whose price nobody knows, where a budget refuses them. */
+  /** Drops candidates without a known price, where a budget refuses them. */
   #withKnownPrices(candidates: readonly Candidate[], caller: readonly Subject[], { request }: Normalised): readonly Candidate[] {
     return candidates.map((candidate) => {
       if (candidate.dropped !== null || candidate.answeredBy !== null) return candidate;
@@ -120,7 +120,7 @@ export class Admission {
     });
   }
 
-  /** The hold in two parts: of the caller, and of the candidate that is asked first. */
+  /** Splits the reservation in two: that of the caller, and that of the candidate that is asked first. */
   #bookedWith(hold: Hold | null, { first, caller, levels, subjects }: Pick<Acting, 'first' | 'caller'> & Pick<Booked, 'levels' | 'subjects'>): Booked {
     const made = booked(subjects, levels);
     made.hold = hold;
@@ -145,7 +145,7 @@ export class Admission {
     return await ledger.reserve(ask);
   }
 
-  /** Takes what the candidate that is asked now needs of the limits of its model and provider. */
+  /** Reserves what the candidate that is asked now needs of the limits of its model and provider. */
   open(context: Streaming): undefined | Promise<undefined> {
     const { rules } = this.#parts;
     const { candidate } = context.attempt;
@@ -155,7 +155,7 @@ export class Admission {
     known.asked.push(candidate.target);
     const deciding = known.deciding?.get(candidate.target);
     if (deciding !== undefined || known.targets?.has(candidate.target) === true) {
-      // it is asked again, and what it holds is not let go of when another one is asked beside it
+      // the candidate is asked again, so its reservation is not released when a hedge is asked
       known.failed = known.failed.filter((failed) => failed !== candidate.target);
       return deciding;
     }
@@ -169,7 +169,7 @@ export class Admission {
       if (refusal !== null) throw this.#passedBy(refusal, ask);
       if (hold === null) return;
       (known.targets ??= new Map()).set(candidate.target, hold);
-      // another one may have outrun it while the ledger was asked
+      // a hedge may have outrun this candidate while the ledger was asked
       if (!known.asked.includes(candidate.target)) this.#letGo(known, candidate.target);
     };
     if (!isThenable(verdict)) return act(verdict);
@@ -192,7 +192,7 @@ export class Admission {
     if (known === undefined) return;
     known.asked = known.asked.filter((asked) => asked !== target);
     if (outcome === 'answered') return;
-    // the request goes on at another one, which may take long
+    // the request goes on at another candidate, which may take long
     if (known.asked.length > 0) this.#letGo(known, target);
     else known.failed.push(target);
   }
@@ -203,7 +203,7 @@ export class Admission {
     if (hold !== undefined) this.#parts.ledger.settle(hold, 0);
   }
 
-  /** Lets go of what was held, and counts what was really used. */
+  /** Releases what was reserved, and counts what was really used. */
   settle(record: RequestRecord, context: Replying): void {
     forgetMeasure(context.request);
     const known = this.#booked.get(context);
@@ -211,7 +211,7 @@ export class Admission {
     this.#booked.delete(context);
     const { ledger } = this.#parts;
     const served = context.attempt?.candidate.target;
-    // first: between the two, another process may let a request in
+    // charge before the release: otherwise another process may admit a request between the two
     this.#charge(record, known, context);
     if (known.hold !== null) ledger.settle(known.hold, usedTokens(record, known.hold));
     for (const [target, hold] of known.targets ?? []) ledger.settle(hold, target === served ? answerTokens(record, hold) : 0);
@@ -225,7 +225,7 @@ export class Admission {
     if (charged.length > 0 && pico > 0n) ledger.charge({ subjects: charged, pico, at: context.createdAt });
   }
 
-  /** Headers for a limited caller. */
+  /** The headers for a limited caller. */
   headers(context: Replying): Record<string, string> | null {
     const known = this.#booked.get(context);
     return known === undefined || known.levels.length === 0 ? null : headersOf(known.subjects, known.levels);
@@ -240,7 +240,7 @@ export class Admission {
 interface Acting {
   readonly ask: Ask;
   readonly standing: readonly Candidate[];
-  /** The first candidate that stands: the one that is asked first. */
+  /** The first candidate that is not ruled out: the one that is asked first. */
   readonly first: Candidate;
   readonly caller: readonly Subject[];
   readonly context: Normalised;
@@ -248,7 +248,7 @@ interface Acting {
 
 const hasBudgets = ({ caps }: Subject): boolean => caps.budgets.length > 0;
 
-/** Whether a budget of the first candidate was refused for the price of a dearer one, and has room for its own. */
+/** Whether a budget of the first candidate was refused because of the price of a more expensive one, and has room for its own price. */
 function fitsByItself({ refusal, levels }: Verdict, { ask, first, caller, context }: Acting): boolean {
   const own = priceAt(first, measureOf(context.request)) ?? 0n;
   if (refusal?.lack !== 'budget' || own >= ask.pico) return false;
@@ -267,7 +267,7 @@ function askOf(subjects: readonly Subject[], candidates: readonly Candidate[], {
 
 const nothing: Measure = { prompt: 0, answer: 0, circumstances: { images: 0, maySearch: false, from: 0, to: 0 }, isFree: true };
 
-/** The price of the dearest candidate whose price is known. */
+/** The price of the most expensive candidate whose price is known. */
 function dearest(candidates: readonly Candidate[], measure: Measure): bigint {
   let most = 0n;
   let last: Candidate | null = null;
@@ -290,8 +290,8 @@ const awayOrThrow = (thrown: unknown): never => {
 
 const reasonOf = ({ subject, lack, waitMs }: Refusal): string => `the ${lack === 'budget' ? 'budget' : `limit of ${lack}`} for ${nameOf(subject)} has no room${waitMs === null ? '' : ` for ${Math.ceil(waitMs / 1000)} s`}`;
 
-/** What the provider counted of the answer. Where an answer came and nobody counted, what was held is taken for used. */
+/** The provider's counts of the answer. Where an answer came without counts, the reservation counts as used. */
 const answerTokens = ({ usage, response }: RequestRecord, { tokens }: Hold): number => usage.totalTokens ?? (response === null ? 0 : tokens);
 
-/** The same with attempts that broke in the middle, or that were too late. */
+/** The counts of the answer and of attempts that broke or came too late. */
 const usedTokens = (record: RequestRecord, hold: Hold): number => record.attempts.reduce((sum, { used }) => sum + (used?.usage.totalTokens ?? 0), answerTokens(record, hold));

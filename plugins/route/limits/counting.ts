@@ -1,4 +1,4 @@
-/** Who counts for a gateway: Redis where the config names one, else the parent of the workers where there are several, else this process. */
+/** Chooses what counts for a gateway: Redis where the config names one, otherwise the parent of the workers where there are several, otherwise this process. */
 import { within } from '../../../core/cancellation.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
 import type { Ledger } from './ledger.ts';
@@ -8,12 +8,12 @@ import { RedisLedger } from './counts/redis.ts';
 import type { ReadSpent } from './counts/seeds.ts';
 import type { Sums } from './sums.ts';
 
-/** safety: no request waits longer for the log. */
+/** safety: no request waits longer than this for the log. */
 const readMs = 700;
 
 export interface Counting {
   readonly ledger: Ledger;
-  /** Takes over: from now on the gateway with this config serves. @param readAgain reads the sums of the log, and tells them to the ledger */
+  /** Called when the gateway with this config begins to serve. @param readAgain reads the sums of the log, and gives them to the ledger */
   begin(readAgain: () => void): void;
 }
 
@@ -33,7 +33,7 @@ export function createCounting({ state, clock, redis, config, peers, log }: Pick
     return { ledger: shared, begin };
   }
   if (peers === null) return { ledger: memory, begin: beginMemory };
-  // the parent asks only for what it has not counted itself, so what was read at start is right
+  // the parent asks only for sums that it has not counted itself, so the sums that were read at start are right
   const known: ReadSpent = async (subject, per, start) => sums.spentBefore(subject, per, start) ?? (await readSpent(subject, per, start));
   return { ledger: new PeerLedger({ peers, memory, clock, readSpent: known }), begin: beginMemory };
 }

@@ -1,4 +1,4 @@
-/** Limits as people see them: in a dry run, in `GET /api/limits` and in `gateway limits`. */
+/** The limits as people see them: in a dry run, in `GET /api/limits` and in `gateway limits`. */
 import { formatDollars } from '../../../core/money.ts';
 import { leftOf } from './refusal.ts';
 import type { BudgetCap, BudgetLevel, Level, Subject } from './ledger.ts';

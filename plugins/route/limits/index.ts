@@ -1,6 +1,6 @@
 /**
- * Limits and budgets of callers, models and providers. What a request may take is reserved at `route`, after all other plugins have chosen the
- * candidates and before any provider is asked; what it really took is counted at `settle`. Spent dollars are read from the request log at start, so
+ * Limits and budgets of callers, models and providers. The most that a request may use is reserved at `route`, after all other plugins have chosen the
+ * candidates and before any provider is asked; its real usage is counted at `settle`. Spent dollars are read from the request log at start, so
  * that they outlive the process.
  */
 import { definePlugin } from '../../../core/host/plugin.ts';
@@ -47,11 +47,11 @@ export default definePlugin({
       await sums.open(openMs);
       for (const warning of await warningsOf(rules.budgets(), log.reader())) logger.warn(warning);
       begin(() => void refresher.now());
-      // nobody has counted what was spent while a reload had taken a budget away
+      // while a reload had removed a budget, its spending was not counted
       ledger.atLeast(spentIn(sums, rules));
       refresher.start();
     });
-    // after route/health, so that only what will be asked is counted
+    // after route/health, so that only candidates that will be asked are counted
     hooks.route.tap({ stage: LATE + 1 }, (candidates, context) => (rules.isEmpty ? candidates : admission.admit(candidates, context)));
     if (rules.hasTargets) {
       hooks.open.tap({ stage: EARLY }, (context) => admission.open(context) as undefined);
@@ -72,7 +72,7 @@ export default definePlugin({
     keys.onChange((names) => {
       rules.limitKeys(names.map((one) => ({ name: one, limits: keys.get(one)?.limits ?? null })));
       sums.watch(rules.budgets(), names);
-      // nobody has counted what a key spent while its budget was taken away
+      // while a key had no budget, its spending was not counted
       void refresher.now();
     });
     const refresher = new Refresher(async () => {
@@ -89,19 +89,19 @@ export default definePlugin({
   },
 });
 
-/** What the log knows of values that have limits. */
+/** The sums of the log for values that have limits. */
 const spentIn = (sums: Sums, rules: Rules): Spent[] =>
   Array.from(sums.known()).flatMap(({ kind: { by, per }, start, value, pico }) => {
     const subject = rules.of(by, value);
     return subject === null ? [] : [{ subject, per, start, pico }];
   });
 
-/** One worker reads for all: the one with the least number. The first one may have ended, and another number taken its place. */
+/** Whether this worker reads for all workers: it does if no other running worker has a lower number. */
 const isReader = async (peers: Gateway['peers']): Promise<boolean> => peers === null || (await peers.ask('number', null)).every((other) => (other as number) > peers.number);
 
 const longestDays = { day: 1, week: 7, month: 31, total: Infinity };
 
-/** What operators must know of budgets that reach farther back than the log does. */
+/** Warnings about budgets whose period is longer than the log keeps records. */
 async function warningsOf(kinds: readonly Kind[], reader: LogReader | null): Promise<string[]> {
   if (kinds.length === 0) return [];
   if (reader === null) return ['there are budgets, and no plugin keeps a log: what was spent is forgotten when this process ends'];
@@ -110,7 +110,7 @@ async function warningsOf(kinds: readonly Kind[], reader: LogReader | null): Pro
   return Array.from(tooLong, (per) => `the log keeps ${retentionDays} days, so a budget with per: ${per} forgets older spending when the process starts again; retention_days: 0 of the log keeps everything`);
 }
 
-/** The next config may have limits, and then needs what this gateway has on record. Returns the teardown. */
+/** Keeps the reader of the log, because the next config may have limits and then needs the records of this gateway. Returns the teardown. */
 function keepReader({ hooks, log }: Pick<Gateway, 'hooks' | 'log'>, readers: Set<LogReader>): () => void {
   hooks.boot.tap({ stage: LATE }, () => {
     const reader = log.reader();

@@ -1,6 +1,6 @@
 /**
- * What is counted, and the interface of those who count: this process, Redis, or the parent process. One call admits a request: it looks whether
- * all limits of the request have room and takes that room, at once.
+ * The interface of a ledger, which counts: this process, Redis, or the parent process. One call admits a request: in one step it checks that
+ * all limits of the request have room, and reserves that room.
  */
 import type { Budget } from '../../../core/limits.ts';
 
@@ -9,7 +9,7 @@ export interface BudgetCap {
   readonly per: Budget['per'];
   /** 10^-12 dollar. */
   readonly pico: bigint;
-  /** A request whose price nobody knows is refused. */
+  /** True: a request without a known price is refused. */
   readonly refusesUnknown: boolean;
 }
 
@@ -18,13 +18,13 @@ export interface Caps {
   readonly requests: number | null;
   readonly tokens: number | null;
   readonly concurrent: number | null;
-  /** One for each period. */
+  /** One budget for each period. */
   readonly budgets: readonly BudgetCap[];
 }
 
 /** A value that is limited, such as the key `search-team`. */
 export interface Subject {
-  /** `key search-team`: names it among all values. */
+  /** `key search-team`: the name of the subject, unique among all values. */
   readonly id: string;
   /** `all`, `key`, `model`, `provider` or `meta.<name>`. */
   readonly by: string;
@@ -32,20 +32,20 @@ export interface Subject {
   readonly caps: Caps;
 }
 
-/** What a request wants to take. */
+/** What a request wants to reserve. */
 export interface Ask {
   readonly subjects: readonly Subject[];
   /** The tokens of the prompt and of the longest answer. */
   readonly tokens: number;
-  /** The most that it may cost; 0 where nobody knows. */
+  /** The most that the request may cost; 0 where that is not known. */
   readonly pico: bigint;
-  /** The request is answered without a provider, so only the request itself counts. */
+  /** True: the request is answered without a provider, so only the request itself counts. */
   readonly isLight: boolean;
-  /** Nothing is taken. */
+  /** True: nothing is reserved. */
   readonly isLook: boolean;
 }
 
-/** What is taken of one subject: with this request where it was admitted, without it where it was refused. */
+/** The usage of one subject: with this request where it was admitted, without it where it was refused. */
 export interface Level {
   /** The requests of the last 60 seconds. */
   requests: number;
@@ -53,37 +53,37 @@ export interface Level {
   requestsResetMs: number;
   /** Milliseconds until there is room for one more request; null: there is. */
   requestsWaitMs: number | null;
-  /** The tokens of the last 60 seconds, and those that are held. */
+  /** The tokens of the last 60 seconds, and those that are reserved. */
   tokens: number;
   tokensResetMs: number;
-  /** Milliseconds until there is room for the tokens of the request; null: that depends on requests that run. */
+  /** Milliseconds until there is room for the tokens of the request; null: that depends on running requests. */
   tokensWaitMs: number | null;
   running: number;
-  /** For each of `caps.budgets`. */
+  /** One level for each of `caps.budgets`. */
   readonly budgets: readonly BudgetLevel[];
 }
 
 export interface BudgetLevel {
-  /** Null: not known yet. */
+  /** The spent amount; null: not known yet. */
   readonly spent: bigint | null;
   held: bigint;
 }
 
-/** What a request has taken, to be settled at its end. */
+/** What a request has reserved, to be settled at its end. */
 export interface Hold {
   readonly subjects: readonly Subject[];
   readonly tokens: number;
   readonly pico: bigint;
   readonly isLight: boolean;
-  /** Epoch milliseconds at which it was taken: the time of its budgets' periods. */
+  /** Epoch milliseconds of the reservation, which decide the periods of its budgets. */
   readonly at: number;
 }
 
 export interface Verdict {
-  /** Null: refused, or only looked at. */
+  /** Null: the request was refused, or nothing was to be reserved. */
   readonly hold: Hold | null;
   readonly refusal: Refusal | null;
-  /** For each subject of the request. */
+  /** One level for each subject of the request. */
   readonly levels: readonly Level[];
 }
 
@@ -94,18 +94,18 @@ export interface Refusal {
   readonly subject: Subject;
   readonly lack: Lack;
   readonly level: Level;
-  /** Index in `caps.budgets`, where the budget is what lacks. */
+  /** Index in `caps.budgets`, if a budget is what lacks. */
   readonly budget: number;
-  /** Null: waiting does not help, or nobody knows how long. */
+  /** Null: waiting does not help, or the time is not known. */
   readonly waitMs: number | null;
 }
 
-/** Money that was spent by these values. */
+/** Money that these values have spent. */
 export interface Charge {
   /** The values that have budgets. */
   readonly subjects: readonly Subject[];
   readonly pico: bigint;
-  /** When the request came, epoch milliseconds: the log adds it up under this time. */
+  /** When the request came, in epoch milliseconds: the log adds its cost up under this time. */
   readonly at: number;
 }
 
@@ -117,24 +117,24 @@ export interface Spent {
   readonly pico: bigint;
 }
 
-/** Who counts. It never throws, except `Away`. */
+/** Counts the limits. No method throws, except `Away`. */
 export interface Ledger {
-  /** At once, where the counts are in this process. */
+  /** Answers without a promise where the counts are in this process. */
   reserve(ask: Ask): Verdict | Promise<Verdict>;
-  /** The hold in two: of its first subjects, so many, and of the others. Each is settled by itself. */
+  /** Splits a hold in two: that of the first `count` subjects, and that of the others. Each is settled by itself. */
   split(hold: Hold, count: number): readonly [Hold, Hold];
-  /** The request is over, and took so many tokens. */
+  /** Called when the request is over, with the tokens that it used. */
   settle(hold: Hold, tokens: number): void;
   charge(charge: Charge): void;
-  /** How much is taken of these values. */
+  /** The usage of these values. */
   levels(subjects: readonly Subject[]): readonly Level[] | Promise<readonly Level[]>;
-  /** The values of which something was counted lately. */
+  /** The values for which something was counted lately. */
   known(): readonly Subject[] | Promise<readonly Subject[]>;
-  /** The log knows of so much: other processes may have spent some of it. */
+  /** Sets lower bounds from the log: other processes may have spent some of the money. */
   atLeast(sums: readonly Spent[]): void;
 }
 
-/** Nobody can count now, and the config says that limited callers are refused then. */
+/** Thrown when counting is not possible now, and the config says that limited callers are then refused. */
 export class Away extends Error {}
 
 /** A period of a budget, epoch milliseconds by UTC; `end` is infinite where it has none. */
@@ -169,14 +169,14 @@ function reckon(per: Budget['per'], at: number): Period {
   return { start: 0, end: Infinity };
 }
 
-/** Whether a request was refused because of a budget, while nobody knows yet what was spent of one. */
+/** Whether a request was refused because of a budget whose spending is not known yet. */
 export const isUnread = ({ refusal, levels }: Verdict): boolean => refusal?.lack === 'budget' && levels.some(({ budgets }) => budgets.some(({ spent }) => spent === null));
 
-/** The budgets of which nobody knows yet what was spent, each with its period now. */
+/** The budgets whose spending is not known yet, each with its present period. */
 export const unreadOf = (subjects: readonly Subject[], levels: readonly Level[], now: number): Omit<Spent, 'pico'>[] =>
   subjects.flatMap((subject, at) => subject.caps.budgets.flatMap(({ per }, index) => (levels[at]?.budgets[index]?.spent === null ? [{ subject, per, start: periodOf(per, now).start }] : [])));
 
-/** What lacks for the request; null: there is room. Of several lacks the one that lasts longest. */
+/** Why there is no room for the request; null: there is room. Of several reasons, the one that lasts longest. */
 export function refusalOf({ subjects, tokens, pico, isLight }: Ask, levels: readonly Level[]): Refusal | null {
   let found: Refusal | null = null;
   for (let at = 0; at < subjects.length; at++) {
@@ -196,10 +196,10 @@ export function refusalOf({ subjects, tokens, pico, isLight }: Ask, levels: read
   return found;
 }
 
-/** Whether a budget has so much left. One that is overspent has nothing left, and that is enough for what costs nothing. */
+/** Whether a budget has so much left. An overspent budget has 0 left, which is enough for a request that costs nothing. */
 export const hasDollars = ({ pico: most }: BudgetCap, { spent, held }: BudgetLevel, pico: bigint): boolean => spent !== null && (pico === 0n || spent + held + pico <= most);
 
-/** How long a client should wait for requests that run: nobody knows when they end. */
+/** How long a client should wait for running requests, whose end is not known. */
 const unknownWaitMs = 1000;
 
 const weight = ({ lack, waitMs }: Refusal): number => (lack === 'budget' ? Infinity : (waitMs ?? Number.MAX_VALUE));

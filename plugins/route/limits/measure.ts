@@ -1,4 +1,4 @@
-/** How much a request may take, before anybody knows how much it takes. */
+/** The most that a request may use, before its real usage is known. */
 import type { ChatRequest, ContentPart, Message } from '../../../core/chat.ts';
 import { circumstancesOf } from '../../../core/money.ts';
 import { costsNothing, longestAnswer } from '../../../core/pipeline/explain.ts';
@@ -10,13 +10,13 @@ const tokensPerPart = 1000;
 const tokensPerMessage = 4;
 
 /**
- * About the tokens of a text: one for four characters, and more for those that take several bytes, such as Chinese ones with a token each.
+ * About the number of tokens of a text: one for four characters, and more for characters of several bytes, such as Chinese ones, which are a token each.
  * cost: 0.1 µs, where the estimate that looks at each word takes 20 µs of each request with a prompt of 600 characters.
  */
 const tokensIn = (text: string): number => Math.ceil(text.length / 4 + (Buffer.byteLength(text) - text.length) * 0.4);
 
 function promptOf({ ask, messages, tools }: ChatRequest): number {
-  // a count of them is no use of them
+  // a request for a count of tokens uses none
   if (ask?.kind === 'count') return 0;
   if (ask !== undefined) return ask.inputs.reduce((sum, input) => sum + (typeof input === 'string' ? tokensIn(input) : input.length), 0);
   let tokens = tools === undefined || tools === null ? 0 : tokensIn(JSON.stringify(tools));
@@ -42,12 +42,12 @@ function callsOf({ tool_calls: calls }: Message): number {
   return tokens;
 }
 
-/** What a request may take: tokens of its prompt, and of the longest answer. How often it will be searched, nobody knows. */
+/** The most that a request may use: tokens of its prompt, and of the longest answer. The number of web searches is not known. */
 export interface Measure extends Extent {
   readonly prompt: number;
 }
 
-/** The request that was measured last. cost: an admission asks several times; a request is frozen, so its measure stays right. */
+/** The latest measured request. cost: an admission asks several times; a request is frozen, so its measure stays right. */
 let last: { readonly request: ChatRequest; readonly measure: Measure } | null = null;
 
 export function measureOf(request: ChatRequest): Measure {
@@ -55,7 +55,7 @@ export function measureOf(request: ChatRequest): Measure {
   return last.measure;
 }
 
-/** The request is over: nothing keeps its texts. */
+/** Called when the request is over, so that nothing keeps its texts. */
 export function forgetMeasure(request: ChatRequest | null): void {
   if (last?.request === request) last = null;
 }

@@ -1,9 +1,9 @@
-/** When the sums are read again, for what other processes have spent that write the same log. */
+/** How often the sums are read again, because other processes that write the same log spend money too. */
 const refreshMs = { first: 5000, later: 60_000 };
-/** cost: reading the sums may take at most so much of the time of the log's thread. */
+/** cost: reading the sums may take at most this share of the time of the log's thread. */
 const mostShare = 0.01;
 
-/** Does something again and again, as long as it takes only a small share of the time. */
+/** Repeats some work, as long as it takes only a small share of the time. */
 export class Refresher {
   readonly #work: () => Promise<void>;
   readonly #isMine: () => Promise<boolean>;
@@ -12,7 +12,7 @@ export class Refresher {
   #running: Promise<void> = Promise.resolve();
   #next: Promise<void> | null = null;
 
-  /** @param isMine whether this process is to do it, where one does it for several */
+  /** @param isMine whether this process does the work, where one process does it for several */
   constructor(work: () => Promise<void>, isMine: () => Promise<boolean> = async () => true) {
     this.#work = work;
     this.#isMine = isMine;
@@ -27,7 +27,7 @@ export class Refresher {
     clearTimeout(this.#timer);
   }
 
-  /** Does it at once, once more. cost: who asks while it is being done shares one more time with all others who do, such as for many changes of keys. */
+  /** Does the work at once. cost: all calls during a run share one more run, for example after many changes of keys. */
   now(): Promise<void> {
     this.#next ??= this.#running.then(() => {
       this.#next = null;

@@ -1,4 +1,4 @@
-/** What a limited caller is told: the error of a refusal, and the headers of each reply. */
+/** What a limited caller gets: the error of a refusal, and the headers of each reply. */
 import { GatewayError } from '../../../core/errors.ts';
 import type { ErrorKind } from '../../../core/errors.ts';
 import { formatDollars } from '../../../core/money.ts';
@@ -8,7 +8,7 @@ import type { Ask, BudgetCap, BudgetLevel, Level, Refusal, Subject } from './led
 /** The name of the plugin. Errors of candidates that are dropped carry it too. */
 export const name = 'route/limits';
 
-/** A request that is larger than the whole limit: waiting does not help. */
+/** For a request that is larger than the whole limit: waiting does not help. */
 const tooLarge: ErrorKind = { code: 'rate_limit_exceeded', status: 429, type: 'rate_limit_error', isFinal: true };
 
 const seconds = (ms: number): string => `${Math.max(0.1, Math.ceil(ms / 100) / 10)} s`;
@@ -49,14 +49,14 @@ function againAt({ per }: BudgetCap, now: number): string {
 
 const unavailableMs = 1000;
 
-/** Nobody knows now whether there is room. */
+/** The error where it is not known now whether there is room. */
 export const unavailable = (why: string): GatewayError => new GatewayError('budget_unavailable', `${why} Try again in a moment.`, { plugin: name, retryAfterMs: unavailableMs });
 
-/** The price is not known, and a budget refuses such requests. */
+/** The error where the price is not known, and a budget refuses such requests. */
 export const unknownPrice = (subject: Subject, cap: BudgetCap, model: string): GatewayError =>
   new GatewayError('budget_exceeded', `The price of the model "${model}" is not known, and the budget ${budgetName(cap, subject)} is not for such requests.`, { plugin: name });
 
-/** What is left of a budget besides what running requests hold; never less than 0. */
+/** What is left of a budget after its spending and the reservations of running requests; never less than 0. */
 export function leftOf({ pico }: BudgetCap, { spent, held }: BudgetLevel): bigint {
   const left = pico - (spent ?? 0n) - held;
   return left < 0n ? 0n : left;
@@ -65,7 +65,7 @@ export function leftOf({ pico }: BudgetCap, { spent, held }: BudgetLevel): bigin
 /** `1.2s` */
 const duration = (ms: number): string => `${Math.max(0, Math.ceil(ms)) / 1000}s`;
 
-/** The headers of a reply to a limited caller: of each kind of limit the one with the least left. */
+/** The headers of a reply to a limited caller: for each kind of limit, the one with the least left. */
 export function headersOf(subjects: readonly Subject[], levels: readonly Level[]): Record<string, string> {
   const headers: Record<string, string> = {};
   let [requestsLeft, tokensLeft] = [Infinity, Infinity];
@@ -92,7 +92,7 @@ export function headersOf(subjects: readonly Subject[], levels: readonly Level[]
   return headers;
 }
 
-/** cost: names that are put together for each reply take longer than all counting. */
+/** cost: names that are concatenated for each reply take longer than all counting. */
 const names = {
   requests: { limit: 'x-ratelimit-limit-requests', left: 'x-ratelimit-remaining-requests', reset: 'x-ratelimit-reset-requests' },
   tokens: { limit: 'x-ratelimit-limit-tokens', left: 'x-ratelimit-remaining-tokens', reset: 'x-ratelimit-reset-tokens' },

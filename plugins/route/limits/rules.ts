@@ -1,4 +1,4 @@
-/** The limits of the config, found by what they are about: the values of a request that are limited, and how strictly. */
+/** The limits of the config, by their subject: which values of a request are limited, and how strictly. */
 import type { Config } from '../../../core/config.ts';
 import type { Amounts, Limit } from '../../../core/limits.ts';
 import { patternOf } from '../../../core/names.ts';
@@ -8,13 +8,13 @@ import type { BudgetCap, Caps, Subject } from './ledger.ts';
 
 const none: readonly Subject[] = [];
 
-/** A key, as its limits need it; null: it has none of its own. */
+/** A key with its own limits; null: it has none. */
 export interface LimitedKey {
   readonly name: string;
   readonly limits: Amounts | null;
 }
 
-/** safety: callers choose metadata values, and each may be a new one. */
+/** safety: callers choose metadata values, and may send a new value each time. */
 const mostKnown = 10_000;
 
 interface Rule {
@@ -22,7 +22,7 @@ interface Rule {
   fits(value: string): boolean;
 }
 
-/** All limits on one kind of value. Where several fit a value they count the same, so only the strictest matters. */
+/** All limits on one kind of value. Several limits that fit a value count the same things, so only the strictest matters. */
 class Dimension {
   readonly by: string;
   readonly rules: Rule[] = [];
@@ -46,7 +46,7 @@ class Dimension {
     return subject;
   }
 
-  /** Limits of one value alone; null: it has none. */
+  /** Sets the limits of one value; null: it has none. */
   limit(value: string, amounts: Amounts | null): void {
     if (amounts === null) this.#own.delete(value);
     else this.#own.set(value, amounts);
@@ -74,7 +74,7 @@ export class Rules {
   readonly #provider: Dimension | null;
   readonly #metadata: readonly Named[];
 
-  /** Whether a budget refuses requests whose price nobody knows. */
+  /** Whether a budget refuses requests without a known price. */
   refusesUnknown = false;
   hasBudgets = false;
   #isEmpty = true;
@@ -97,7 +97,7 @@ export class Rules {
     this.limitKeys(keys);
   }
 
-  /** Takes the limits of keys that are new or have changed. */
+  /** Sets the limits of keys that are new or have changed. */
   limitKeys(keys: readonly LimitedKey[]): void {
     for (const { name, limits } of keys) this.#key.limit(name, limits);
     const budgets = [...this.#limits, ...this.#key.owns()].flatMap(({ budget }) => budget ?? []);
@@ -115,7 +115,7 @@ export class Rules {
     return this.#model !== null || this.#provider !== null;
   }
 
-  /** What is limited of a caller, whatever answers. safety: a caller may send any header, so the metadata of its key counts before one of the same name. */
+  /** The limited subjects of a caller, whatever provider answers. safety: a caller may send any header, so the metadata of its key counts before a header of the same name. */
   ofCaller({ key, metadata: own }: Principal, metadata: Metadata): readonly Subject[] {
     const found: Subject[] = [];
     if (this.#all !== null) found.push(this.#all);
@@ -125,14 +125,14 @@ export class Rules {
     for (let at = 0; at < this.#metadata.length; at++) {
       const { name, dimension } = this.#metadata[at] as Named;
       const value = own[name] ?? metadata[name];
-      // the log does not tell an empty value from none
+      // the log does not distinguish an empty value from an absent one
       const subject = value === undefined || value === '' ? null : dimension.of(value);
       if (subject !== null) found.push(subject);
     }
     return found;
   }
 
-  /** What is limited of a model at a provider. */
+  /** The limited subjects of a model at a provider. */
   ofTarget(provider: string | null, model: string | null): readonly Subject[] {
     if (!this.hasTargets) return none;
     return [model === null ? null : this.#model?.of(model), provider === null ? null : this.#provider?.of(provider)].filter((subject) => subject !== null && subject !== undefined);

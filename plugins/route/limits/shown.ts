@@ -1,4 +1,4 @@
-/** What operators see of the limits: `GET /api/limits`, `gateway limits`, the metrics and the dashboard. */
+/** The limits as operators see them: `GET /api/limits`, `gateway limits`, the metrics and the dashboard. */
 import { setImmediate } from 'node:timers/promises';
 import type { CallerKeys } from '../../../core/api-key.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -28,26 +28,26 @@ export interface ShownParts {
 
 /** One limit of one value. */
 export interface ShownLimit extends ExplainedLimit {
-  /** How much of it is used, from 0 to 1; null: not known. */
+  /** The used share of the limit, from 0 to 1; null: not known. */
   readonly share: number | null;
-  /** ISO time at which a budget begins anew; null: it is no budget, or it never does. */
+  /** ISO time at which a budget begins again; null: the limit is not a budget, or never begins again. */
   readonly beginsAnewAt: string | null;
 }
 
 export interface ShownLimits {
   /** At most 1,000. */
   readonly data: readonly ShownLimit[];
-  /** How many there are. */
+  /** How many limits there are. */
   readonly total: number;
   /** Requests that were refused because of a limit, by the code of the error. */
   readonly refusals: Readonly<Record<string, number>>;
 }
 
-/** safety: callers make up metadata values without end. */
+/** safety: callers can make up any number of metadata values. */
 const mostShown = 1000;
-/** safety: each value is a series in the database of whoever scrapes. */
+/** safety: each value is a time series in Prometheus. */
 const mostSeries = 100;
-/** cost: so many values take a millisecond or two, and there may be hundreds of thousands. Requests are served in between. */
+/** cost: this many values take a millisecond or two, and there may be hundreds of thousands. Requests are served in between. */
 const sliceOf = 200;
 
 /** `GET /api/limits`: the limits of the values that were counted lately or have spent something, the fullest first. */
@@ -66,7 +66,7 @@ export function addLimitRoutes(routes: Routes, parts: ShownParts): void {
 
 const counted = ['all', 'key', 'model', 'provider'];
 
-/** What the limits count that are asked for; null: all. Throws for what no limit can count. Metadata has lower-case names. */
+/** The `by` of the limits that are asked for; null: all. Throws for a value that no limit can have. Metadata has lower-case names. */
 function askedBy(query: URLSearchParams): string | null {
   const [by = null, ...others] = query.getAll('by');
   if (others.length > 0) throw new GatewayError('invalid_value', '"by" can be given once.', { param: 'by' });
@@ -81,7 +81,7 @@ async function allRefusals({ refusals, peers }: ShownParts): Promise<ShownLimits
   return Object.fromEntries(all);
 }
 
-/** @param only what the limits are by; null: all */
+/** @param only the `by` of the limits; null: all */
 async function shownLimits(parts: ShownParts, only: string | null = null): Promise<Pick<ShownLimits, 'data' | 'total'>> {
   const { ledger, clock } = parts;
   const values = (await valuesOf(parts)).filter(({ by }) => only === null || by === only);
@@ -97,7 +97,7 @@ async function shownLimits(parts: ShownParts, only: string | null = null): Promi
   return { data, total };
 }
 
-/** The values that may have limits, each once. A reload may have given them others, or none. */
+/** The values that may have limits, each once. After a reload, a value may have other limits, or none. */
 async function valuesOf({ rules, ledger, keys, sums }: ShownParts): Promise<readonly Pick<Subject, 'by' | 'value'>[]> {
   const counted = await ledger.known();
   const spent = Array.from(sums.known(), ({ kind: { by }, value }) => ({ by, value })).slice(0, mostShown);

@@ -1,5 +1,5 @@
 /**
- * What was spent before this process began to count, from the request log. The log has every request with its cost, so the sums outlive the process,
+ * The money that was spent before this process began to count, from the request log. The log has every request with its cost, so the sums outlive the process,
  * however it ended, and agree with the log to the last digit.
  */
 import type { Budget } from '../../../core/limits.ts';
@@ -11,13 +11,13 @@ import { within } from '../../../core/cancellation.ts';
 import { periodOf } from './ledger.ts';
 import type { Subject } from './ledger.ts';
 
-/** One kind of budget: by what, and for which period. */
+/** One kind of budget: its `by`, and its period. */
 export interface Kind {
   readonly by: string;
   readonly per: Budget['per'];
 }
 
-/** Sums of one period, by value. Where a value is absent nothing was spent, unless there were too many values to read. */
+/** Sums of one period, by value. An absent value has spent nothing, unless there were too many values to read. */
 interface Read {
   readonly start: number;
   readonly spent: ReadonlyMap<string, bigint>;
@@ -28,7 +28,7 @@ export interface SumsParts {
   readonly log: LogAccess;
   readonly logger: Logger;
   readonly clock: () => number;
-  /** The logs of all gateways of this process: while a config is reloaded, the former gateway still has records that nobody can read yet. */
+  /** The logs of all gateways of this process: during a reload of the config, the former gateway still has records that cannot be read yet. */
   readonly readers: Set<LogReader>;
 }
 
@@ -38,12 +38,12 @@ export class Sums {
   readonly #parts: SumsParts;
   #kinds: readonly Kind[];
   readonly #read = new Map<string, Read>();
-  /** Values that were asked for one by one. */
+  /** Values that were read one by one. */
   readonly #single = new Map<string, bigint>();
-  /** Values whose sums are not good any more. */
+  /** Values whose sums are no longer valid. */
   readonly #stale = new Set<string>();
   readonly #asking = new Map<string, Promise<void>>();
-  /** Since when this process counts, epoch milliseconds: later periods begin at nothing. */
+  /** When this process began to count, in epoch milliseconds: later periods begin at 0. */
   readonly #since: number;
   #isClosed = false;
 
@@ -54,8 +54,8 @@ export class Sums {
   }
 
   /**
-   * Some keys have other budgets now. What they spent is read anew, each when it asks next: nobody has counted a key that had no
-   * budget, and the sums that were read are up to a minute old.
+   * Called when some keys have other budgets. The spending of a key is read again at its next request: a key without a
+   * budget was not counted, and the sums that were read are up to a minute old.
    */
   watch(kinds: readonly Kind[], keys: readonly string[]): void {
     this.#kinds = kinds;
@@ -94,7 +94,7 @@ export class Sums {
     }
   }
 
-  /** Reads all sums again, those of records too that wait to be stored. Rejects where the log cannot be read. */
+  /** Reads all sums again, including those of records that wait to be stored. Rejects where the log cannot be read. */
   async refresh(): Promise<void> {
     const reader = this.#parts.log.reader();
     if (reader === null) return;
@@ -126,7 +126,7 @@ export class Sums {
     if (spent !== null) this.#single.set(name, spent);
   }
 
-  /** The sum of one value as the log has it now; null: nobody keeps a log. Rejects where the log cannot be read. */
+  /** The present sum of one value in the log; null: no plugin keeps a log. Rejects where the log cannot be read. */
   async fresh({ by, value }: Subject, per: Budget['per'], start: number): Promise<bigint | null> {
     const reader = this.#parts.log.reader();
     if (reader === null) return null;
@@ -138,7 +138,7 @@ export class Sums {
 
   async #catchUp(reader: LogReader): Promise<void> {
     const others = [...this.#parts.readers].filter((other) => other !== reader);
-    // a former gateway that has closed its log has stored all of it
+    // a former gateway that has closed its log has stored everything in it
     await Promise.all([reader.catchUp(), ...others.map((other) => other.catchUp().catch(() => {}))]);
   }
 
@@ -151,14 +151,14 @@ const nameOf = ({ by, per }: Kind): string => `${by} ${per}`;
 
 const picoOf = (cost: string | null): bigint => (cost === null ? 0n : (parseDollars(cost) ?? 0n));
 
-/** With its end: a clock that was ahead, here or at another gateway, has put requests on record under a time to come. */
+/** The range has an end: a clock that was ahead, here or at another gateway, has put requests on record under a future time. */
 const rangeOf = (per: Budget['per'], start: number): { readonly from: number | null; readonly to: number | null } => (per === 'total' ? { from: null, to: null } : { from: start, to: periodOf(per, start).end });
 
 async function readKind(reader: LogReader, { by, per }: Kind, now: number): Promise<Read> {
   const { start } = periodOf(per, now);
   const rows = await reader.stats({ ...rangeOf(per, start), conditions: [], text: null }, { by: by === 'all' ? null : by, limit: mostRows, rank: 'cost' });
-  // requests without the value have no such budget
+  // requests without the value do not count towards such a budget
   const spent = new Map(rows.flatMap(({ value, cost }) => (by === 'all' || value ? [[value ?? '', picoOf(cost)] as const] : [])));
-  // the values with the largest sums are read at once; where there may be more, others are asked for one by one
+  // the values with the largest sums are read at once; if there may be more values, the others are read one by one
   return { start, spent, isWhole: rows.length < mostRows };
 }

@@ -33,7 +33,7 @@ const orders: Readonly<Record<Policy['strategy'], Order>> = {
   fastest(offers, { request, isDryRun }) {
     const timed = offers.map((offer) => ({ offer, ms: usualMs(offer.seen, request.stream) }));
     const found = timed.toSorted((a, b) => (a.ms ?? -1) - (b.ms ?? -1));
-    // one request measures what is not known; the others go by what is
+    // one request measures the offers of unknown speed; the others use the known speeds
     if (!isDryRun && found[0]?.ms === null) isBeingMeasured(found[0].offer.seen, request.stream);
     return found.map(({ offer, ms }) => ({ offer, why: () => speedOf(ms) }));
   },
@@ -41,7 +41,7 @@ const orders: Readonly<Record<Policy['strategy'], Order>> = {
   balanced: (offers, context, turns) => turns.deal(scored(offers, context.request.stream), context),
 };
 
-/** @param ms infinite: nothing was known, and a request measures it at present */
+/** @param ms infinite: the speed is not known, and a request is measuring it */
 const speedOf = (ms: number | null): string => (ms === null ? 'its speed is not known, so a request measures it' : ms === Infinity ? 'its speed is not known yet, a request measures it now' : `begins to answer after ${Math.round(ms)} ms`);
 
 const perMillion = (pico: number): string => String(Number((pico / 4e6).toPrecision(4)));

@@ -1,4 +1,4 @@
-/** What the recent attempts at each offer say: how many were answered, and how soon. Learned at `attempted`; outlives a reload. */
+/** The results of recent attempts at each offer: how many were answered, and how soon. Learned at `attempted`; they outlive a reload. */
 import { retryableCodes } from '../../../core/errors.ts';
 import type { AttemptResult, Candidate } from '../../../core/pipeline/context.ts';
 
@@ -6,9 +6,9 @@ import type { AttemptResult, Candidate } from '../../../core/pipeline/context.ts
 const share = 0.2;
 /** Each call lessens the weight of the calls before it by this factor: about the last fifty count. */
 const memory = 0.98;
-/** A time that is older is measured again. */
+/** An older time is measured again. */
 const freshMs = 60_000;
-/** Before the first calls: as if two had been answered. */
+/** The score before the first calls, as if two calls had been answered. */
 const trusted = 2;
 
 const mostSeen = 20_000;
@@ -29,7 +29,7 @@ export interface Seen {
 
 export class Observed {
   readonly #seen = new Map<string, Seen>();
-  // cost: the name of an offer is not joined for each request
+  // cost: the key of an offer is not concatenated for each request
   readonly #known = new WeakMap<Candidate['mapping'], Seen>();
 
   learn({ outcome, durationMs, timeToFirstTokenMs }: AttemptResult, { mapping }: Candidate, stream: boolean): void {
@@ -52,7 +52,7 @@ export class Observed {
     if (known !== undefined) return known;
     const name = `${mapping.providerId}/${mapping.externalId}`;
     const seen = this.#seen.get(name) ?? { calls: 0, answered: 0, plain: { ms: null, at: 0 }, stream: { ms: null, at: 0 } };
-    // safety: behind a wildcard, callers choose the names
+    // safety: callers choose the names behind a wildcard
     if (this.#seen.size >= mostSeen) this.#seen.clear();
     this.#seen.set(name, seen);
     this.#known.set(mapping, seen);
@@ -69,7 +69,7 @@ export function usualMs(seen: Seen, stream: boolean): number | null {
   return ms === null || performance.now() - at > freshMs ? null : ms;
 }
 
-/** A request measures it now; until that is known, what was known counts on. */
+/** Notes that a request is measuring the time; until it has, the known time counts. */
 export function isBeingMeasured(seen: Seen, stream: boolean): void {
   const times = timesOf(seen, stream);
   times.at = performance.now();

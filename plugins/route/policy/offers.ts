@@ -1,4 +1,4 @@
-/** The offers among the candidates of a request: what one provider offers of one model, with each of its keys. */
+/** The offers among the candidates of a request: one provider's offer of one model, with all of its keys. */
 import { price, pricesNow } from '../../../core/money.ts';
 import type { Pricing } from '../../../core/config.ts';
 import type { Candidate } from '../../../core/pipeline/context.ts';
@@ -18,17 +18,17 @@ interface Found {
   readonly offers: readonly Offer[];
 }
 
-/** cost: mostly the same candidates stand for a model, and their offers are found at once. Of thousands no cache of the CPU holds anything: one by one they take 2 µs. */
+/** cost: a model mostly has the same candidates for each request, and their offers are cached. Thousands of offers are in no CPU cache: finding them one by one takes 2 µs. */
 export class Offers {
   readonly #observed: Observed;
-  /** What was found, by the first of the candidates. */
+  /** The offers by the first of the candidates. */
   readonly #found = new WeakMap<Candidate, Found>();
 
   constructor(observed: Observed) {
     this.#observed = observed;
   }
 
-  /** @param standing of the config, so each is the same object for all requests */
+  /** @param standing the candidates of the config, which are the same objects for all requests */
   among(standing: readonly Candidate[]): readonly Offer[] {
     const [first] = standing;
     if (first === undefined) return [];

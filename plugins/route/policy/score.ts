@@ -3,10 +3,10 @@
  *
  *   weight × rounded(price × success² × speed)
  *
- * `price`: that of the cheapest beside this one's, each with $0.10 for a million tokens added, so that what is free does not get all.
- * A price that nobody knows is taken as twice that of the cheapest. `success`: the share of recent calls that were answered. `speed`: 1 s
- * beside 1 s and the usual time to the first piece. Each of the three is between 0 and 1. What is not known of a target counts as 1.
- * `rounded`: to 1, 0.84, 0.71, 0.59, 0.5, … (four steps for each half), so that small differences do not count and equals take turns.
+ * `price`: the lowest price divided by this one, each with $0.10 for a million tokens added, so that a free offer does not get all requests.
+ * An unknown price counts as twice the lowest. `success`: the share of recent calls that were answered. `speed`: 1 s
+ * divided by the sum of 1 s and the usual time to the first piece. Each of the three is between 0 and 1. A factor that is not known counts as 1.
+ * `rounded`: to 1, 0.84, 0.71, 0.59, 0.5, … (four steps for each half), so that small differences do not count and equal offers take turns.
  */
 import type { Offer } from './offers.ts';
 import { successOf, usualMs } from './observed.ts';
@@ -48,7 +48,7 @@ export function scored(offers: readonly Offer[], stream: boolean): readonly Weig
   return offers.map((offer) => {
     const price = cheapest === Infinity ? 1 : (cheapest + addedPrice) / (known(offer.price(), cheapest) + addedPrice);
     const ms = usualMs(offer.seen, stream);
-    // infinite: the policy of another name measures it at present
+    // infinite: a request under another policy name is measuring the speed
     const speed = ms === null || ms === Infinity ? 1 : goodMs / (goodMs + ms);
     return new Scored(offer, { price, success: successOf(offer.seen), speed });
   });

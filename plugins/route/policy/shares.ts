@@ -1,17 +1,17 @@
-/** Deals out turns so that each gets its share, as evenly as it goes: smooth weighted round robin, as nginx does it. */
+/** Gives turns so that each participant gets its share, as evenly as possible: smooth weighted round robin, as in nginx. */
 
-/** One of those that take turns. */
+/** A participant. */
 export interface Sharing {
   readonly id: string;
   readonly weight: number;
 }
 
-/** What the largest weight is worth. Credits are whole numbers, so that equal weights stay equal for ever. */
+/** The credit of the largest weight. Credits are whole numbers, so that equal weights stay equal for ever. */
 const grain = 1024;
 /** safety: ids come and go with reloads of the config. */
 const mostIds = 10_000;
 
-/** A turn: of `all` that was due, `due` belonged to the one that has it. */
+/** A turn: `all` is the sum of what all participants were due, and `due` is the part of the one that got the turn. */
 export interface Taken {
   readonly id: string;
   readonly due: number;
@@ -19,7 +19,7 @@ export interface Taken {
 }
 
 export interface Turn<Value> {
-  /** The first has the turn, the others follow by what they are owed. */
+  /** The first participant has the turn; the others follow by their credit. */
   readonly order: readonly Value[];
   readonly taken: Taken;
 }
@@ -36,17 +36,17 @@ interface Place<Value> {
 }
 
 export class Shares {
-  /** cost: an object for each, so that a turn changes it without looking for it again. */
+  /** cost: an object for each participant, so that a turn changes it without another look-up. */
   readonly #accounts = new Map<string, Account>();
 
-  /** @param isPeek nobody takes the turn, so the next call gives the same order */
+  /** @param isPeek true: the turn is not taken, so the next call gives the same order */
   turn<Value extends Sharing>(sharing: readonly Value[], isPeek: boolean): Turn<Value> {
     let most = 0;
     for (const { weight } of sharing) most = Math.max(most, weight);
     let all = 0;
     const places: Place<Value>[] = [];
     for (const value of sharing) {
-      // where all are worth nothing, all are worth the same
+      // if all weights are 0, all participants are equal
       const due = Math.max(1, Math.round((most > 0 ? value.weight / most : 1) * grain));
       const account = this.#accountOf(value.id);
       all += due;
@@ -58,7 +58,7 @@ export class Shares {
     return { order: places.map(({ value }) => value), taken: { id: first?.value.id ?? '', due: first?.due ?? 0, all } };
   }
 
-  /** Gives a turn to another one. The one that had it is owed what it was owed before, so that one that rests for long gets no more afterwards. */
+  /** Gives a turn to another participant. The one that had it gets its former credit back, so that one that rests for long gets no more turns afterwards. */
   passOn({ id, due, all }: Taken, to: string): void {
     this.#accountOf(id).credit += all - due;
     this.#accountOf(to).credit += due - all;

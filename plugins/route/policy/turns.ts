@@ -1,4 +1,4 @@
-/** Whose turn it is, for each name that requests ask for; and who gets the turn of an offer that rests or has no room. */
+/** Whose turn it is, for each name that requests ask for, and who gets the turn of an offer that rests or has no room. */
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import type { Offer } from './offers.ts';
 import { Shares } from './shares.ts';
@@ -6,17 +6,17 @@ import type { Sharing, Taken } from './shares.ts';
 
 const mostNames = 20_000;
 
-/** An offer in its place. */
+/** An offer at its position. */
 export interface Placed {
   readonly offer: Offer;
-  /** Why it has that place: for a dry run. */
+  /** Why the offer has this position: for a dry run. */
   why(): string;
 }
 
-/** `id` is that of its first target. */
+/** `id` is the id of the first target. */
 export interface Weighed extends Placed, Sharing {}
 
-/** The turn of a request. Which of its candidates rest is not known yet. */
+/** The turn of a request, before it is known which of its candidates rest. */
 interface Dealt {
   readonly shares: Shares;
   readonly taken: Taken;
@@ -24,12 +24,12 @@ interface Dealt {
 }
 
 export class Turns {
-  /** By the name that requests ask for, so that each name spreads its own requests evenly. */
+  /** The shares by the name that requests ask for, so that each name spreads its own requests evenly. */
   readonly #shares = new Map<string, Shares>();
-  /** By context, from one tap of `route` to another. cost: a WeakMap costs the collector more than a Map that forgets each request. */
+  /** The state by context, from one tap of `route` to another. cost: a WeakMap costs the collector more than a Map from which each request is removed. */
   readonly #dealt = new Map<object, Dealt>();
 
-  /** Offers in the order of a turn in which each gets its share. */
+  /** The offers, in the order of a turn in which each offer gets its share. */
   deal(weighed: readonly Weighed[], context: Normalised): readonly Placed[] {
     const { isDryRun, request } = context;
     const shares = this.#sharesOf(request.model);
@@ -43,7 +43,7 @@ export class Turns {
     return order.map((one) => ({ offer: one.offer, why: () => `${one.why()}, so ${Math.round((100 * one.weight) / all)} % of the requests begin here${condition}` }));
   }
 
-  /** Where the offer that has the turn was ruled out since, or put behind all others, the one that is asked in its place has it. Without that the next in the list would get the share of each that rests. */
+  /** If the offer that has the turn was ruled out since, or put behind all others, the offer that is asked instead gets the turn. Otherwise the next offer in the list would get the share of each one that rests. */
   passOn(candidates: readonly Candidate[], context: object): void {
     const dealt = this.#dealt.get(context);
     if (dealt === undefined) return;
@@ -56,14 +56,14 @@ export class Turns {
     if (to !== undefined) shares.passOn(taken, to.offer.first.target);
   }
 
-  /** The request is over: it may have ended between the two taps. */
+  /** Called when the request is over: it may have ended between the two taps. */
   forget(context: object): void {
     this.#dealt.delete(context);
   }
 
   #sharesOf(name: string): Shares {
     const own = this.#shares.get(name) ?? new Shares();
-    // safety: behind a wildcard, callers choose the names
+    // safety: callers choose the names behind a wildcard
     if (this.#shares.size > mostNames) this.#shares.clear();
     this.#shares.set(name, own);
     return own;

@@ -10,13 +10,13 @@ export interface Entry {
   readonly provider: string;
   readonly model: string;
   readonly externalId: string;
-  /** What could not be asked as the caller set it; a hit says so again. */
+  /** Parameters that could not be sent as the caller set them; a hit reports them again. */
   readonly adjustments: readonly Adjustment[];
   /** In the order of the provider; neighbours of one kind are joined. */
   readonly chunks: readonly Chunk[];
 }
 
-/** The entry that a text holds; null where it holds none. safety: what is read from Redis may be of another program. */
+/** The entry in a text; null where it holds none. safety: a text in Redis may come from another program. */
 export function entryIn(text: string): Entry | null {
   let value: unknown;
   try {
@@ -30,7 +30,7 @@ export function entryIn(text: string): Entry | null {
   return isSound ? (value as unknown as Entry) : null;
 }
 
-/** Gives the kept answer as a provider gives it, but for what the provider charged: it does so once. */
+/** Replays the kept answer as a provider gives it, without the provider's charge, which happens once. */
 export const replayOf = ({ chunks, adjustments }: Entry): ChunkSource => ({ ...sourceOf(chunks.map(uncharged)), adjustments });
 
 function uncharged(chunk: Chunk): Chunk {
@@ -39,25 +39,25 @@ function uncharged(chunk: Chunk): Chunk {
   return { type: 'usage', usage };
 }
 
-/** The candidate that gave this answer; undefined where it does not stand any more. */
+/** The candidate that gave this answer; undefined where it is ruled out or no longer exists. */
 export const giverOf = ({ provider, model, externalId }: Entry, candidates: readonly Candidate[]): Candidate | undefined =>
   candidates.find((candidate) => candidate.dropped === null && candidate.mapping.externalId === externalId && candidate.provider.id === provider && candidate.model.id === model);
 
-/** An answer that ended in one of these ways is kept. One that was cut at a limit or by a filter may be better when it is asked again. */
+/** Only an answer with one of these endings is kept. An answer that was cut at a limit or by a filter may be better when it is asked for again. */
 const kept: ReadonlySet<FinishReason> = new Set(['completed', 'tool_calls']);
 
 export const isKept = ({ chunks }: Entry): boolean => chunks.every((chunk) => chunk.type !== 'finish' || kept.has(chunk.reason));
 
-/** Takes down the answer of one attempt, as it passes. */
+/** Records the answer of one attempt while it passes. */
 export class Recording {
   readonly #chunks: Chunk[] = [];
-  /** The place of the last chunk of each choice. */
+  /** The index of the last chunk of each choice. */
   readonly #lastOf: number[] = [];
   #usage: Chunk | null = null;
   #adjustments: readonly Adjustment[] = [];
   #hasEnded = false;
 
-  /** The source, which is taken down while it is read. */
+  /** The source, which is recorded while it is read. */
   of(source: ChunkSource): ChunkSource {
     this.#adjustments = source.adjustments;
     return {
@@ -72,14 +72,14 @@ export class Recording {
     };
   }
 
-  /** The answer, where it came to its clean end; null where it did not. */
+  /** The recorded answer; null where it did not come to its clean end. */
   entryFrom({ provider, model, mapping: { externalId } }: Candidate): Entry | null {
     if (!this.#hasEnded) return null;
     return { provider: provider.id, model: model.id, externalId, adjustments: this.#adjustments, chunks: this.#usage === null ? this.#chunks : [...this.#chunks, this.#usage] };
   }
 
   #add(chunk: Chunk): void {
-    // the last counts count, and their place does not matter
+    // the last counts replace earlier ones, and their place does not matter
     if (chunk.type === 'usage') {
       this.#usage = chunk;
       return;

@@ -1,32 +1,32 @@
 /**
- * Equal requests that run at one time: one of them asks, and the others wait for its answer. Where the one that asks fails, or its
+ * Equal requests that run at one time: one of them asks the provider, and the others wait for its answer. If that one fails, or its
  * client leaves, the next one asks.
  */
 import type { Entry } from './entry.ts';
 
-/** What a request that waited gets: an answer, or `ask`. */
+/** What a waiting request gets: an answer, or `ask`, which means that it must ask the provider itself. */
 export type Turn = Entry | 'ask';
 
-/** Why there is no answer for those who wait. */
+/** Why there is no answer for the waiting requests. */
 export type Miss = 'failed' | 'left';
 
-/** A request on its way through the cache. */
+/** A request that uses the cache. */
 export interface Traveller {
   readonly key: string;
-  /** The flight in which the traveller asks for all that wait under its key; null: it does not ask for others. */
+  /** The flight for which this request asks, so that all others under its key wait; null: it asks for no flight. */
   leads: Flight | null;
-  /** Ends its wait; null: it waits for nobody. */
+  /** Ends the wait of this request; null: it does not wait. */
   resolve: ((turn: Turn) => void) | null;
 }
 
-/** safety: after so many failures in a row everybody asks for himself, so that nobody waits for a row of slow failures. */
+/** safety: after this many failures in a row, each request asks for itself, so that none waits for a series of slow failures. */
 const mostFailures = 2;
 
 interface Flight {
-  /** In the order of their arrival. */
+  /** The waiting requests, in the order of their arrival. */
   readonly waiting: Traveller[];
   failures: number;
-  /** The one that asks wants a new answer, whatever is kept. */
+  /** True: the request that asks wants a new answer, even if one is kept. */
   renews: boolean;
 }
 
@@ -34,7 +34,7 @@ interface Flight {
 export class Flights {
   readonly #flights = new Map<string, Flight>();
 
-  /** The traveller asks, unless somebody asks under its key already. */
+  /** Makes this request the one that asks, unless another request already asks under its key. */
   lead(traveller: Traveller, renews: boolean): boolean {
     const { key } = traveller;
     if (this.#flights.has(key)) return false;
@@ -43,12 +43,12 @@ export class Flights {
     return true;
   }
 
-  /** Whether the one that asks under this key would ask although there is a kept answer. */
+  /** Whether the request that asks under this key wants a new answer, even if one is kept. */
   renews(key: string): boolean {
     return this.#flights.get(key)?.renews === true;
   }
 
-  /** Resolves when it is this traveller's turn. */
+  /** Resolves when it is this request's turn. */
   wait(traveller: Traveller): Promise<Turn> {
     return new Promise((resolve) => {
       const flight = this.#flights.get(traveller.key);
@@ -58,7 +58,7 @@ export class Flights {
     });
   }
 
-  /** The traveller waits no more; its turn is to ask, for itself. */
+  /** Ends the wait of this request, which then asks for itself. */
   leave(traveller: Traveller): void {
     if (traveller.resolve === null) return;
     const { waiting = [] } = this.#flights.get(traveller.key) ?? {};
@@ -67,7 +67,7 @@ export class Flights {
     call(traveller, 'ask');
   }
 
-  /** What came of the traveller that asked. All that wait get its answer; where there is none, the first of them asks. */
+  /** Ends the flight of a request that asked. All waiting requests get its answer; without one, the first of them asks. */
   end(leader: Traveller, result: Entry | Miss): void {
     const flight = leader.leads;
     if (flight === null) return;
@@ -80,7 +80,7 @@ export class Flights {
       for (const traveller of flight.waiting) call(traveller, typeof result === 'string' ? 'ask' : result);
       return;
     }
-    // safety: it leads from this moment on, and not from when its promise is looked at: its client may have left by then
+    // safety: the next request leads from this moment on, and not from the moment when its promise is handled: its client may have left by then
     next.leads = flight;
     flight.renews = false;
     call(next, 'ask');

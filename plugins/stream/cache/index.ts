@@ -1,8 +1,8 @@
 /**
  * Keeps answers for exact repeats, where a key, a policy or the request itself asks for it. It looks up at `route`, after the plugins that drop
  * and order candidates and before those that wait for targets and hold limits; on a hit it answers at `open` in place of the
- * provider. Equal requests that run at one time ask once. The answer is taken down at `opened`, before other plugins change it, and
- * kept at `settle`. What is kept survives a reload; with Redis, gateways share it.
+ * provider. Equal requests that run at one time ask the provider once. The answer is recorded at `opened`, before other plugins change it, and
+ * kept at `settle`. Kept answers survive a reload; with Redis, gateways share it.
  */
 import type { FromSchema } from 'json-schema-to-ts';
 import type { Attempt, Candidate, Normalised, Replying, RequestRecord } from '../../../core/pipeline/context.ts';
@@ -44,13 +44,13 @@ export default definePlugin<Options>({
     const cache = new Cache({ store: createStore(texts, { bounds, redis }), flights: state('flights', () => new Flights()), counts });
     hooks.route.tap({ stage: LATE - 2 }, (candidates, context) => cache.look(candidates, context));
     hooks.open.tap({ stage: EARLY }, (context) => (context.attempt.candidate.answeredBy === name ? cache.replay(context) : undefined));
-    // before the plugins that change an answer: a hit passes through them again
+    // before the plugins that change an answer: a hit passes through these plugins again
     hooks.opened.tap({ stage: EARLY }, (source, context) => cache.recorded(context, context.attempt)?.of(source) ?? source);
     hooks.reply.tap((headers, context) => {
       const word = cache.wordFor(context);
       return word === undefined ? headers : { ...headers, 'x-cache': word };
     });
-    // after log/cost, and before the plugins that count what was spent
+    // after log/cost, and before the plugins that count spending
     hooks.settle.tap({ stage: LATE - 1 }, (record, context) => cache.settle(record, context));
     metrics.add(() => [
       { type: 'counter', name: 'gateway_cache_requests_total', help: 'Requests for which the cache was in use: hit where it gave the answer, miss where a provider was asked.', samples: Object.entries(counts).map(([result, count]) => [{ result }, count]) },
@@ -59,7 +59,7 @@ export default definePlugin<Options>({
   },
 });
 
-/** What a request wants of the cache. Null: nothing. */
+/** How a request uses the cache. Null: not at all. */
 type Wish = 'on' | 'refresh' | null;
 
 function wishOf({ headers, principal, policy }: Normalised): Wish {
@@ -89,7 +89,7 @@ class Cache {
   readonly #store: Store;
   readonly #flights: Flights;
   readonly #counts: Parts['counts'];
-  /** The requests for which the cache is in use, by context. cost: a WeakMap costs the collector more than a Map that forgets each request at its end. */
+  /** The requests for which the cache is in use, by context. cost: a WeakMap costs the collector more than a Map from which each request is removed at its end. */
   readonly #uses = new Map<object, Use>();
 
   constructor({ store, flights, counts }: Parts) {
@@ -106,7 +106,7 @@ class Cache {
     const use: Use = { key: keyOf(context, candidates), entry: null, recordings: [], leads: null, resolve: null };
     this.#uses.set(context, use);
     const leads = this.#flights.lead(use, wish === 'refresh');
-    // who wants a new answer waits for no other one
+    // a request that wants a new answer does not wait for another one
     if (wish === 'refresh') return candidates;
     if (leads) return this.#find(use, candidates);
     return this.#flights.renews(use.key) ? this.#findOrWait(use, candidates, context) : this.#wait(use, candidates, context);
@@ -117,7 +117,7 @@ class Cache {
     return entry === null ? undefined : replayOf(entry);
   }
 
-  /** Where the answer of this attempt is taken down; undefined where it is not: from the cache itself, or of a plugin that stands in for the provider. */
+  /** The recording of this attempt; undefined where it is not recorded: its answer comes from the cache itself, or from a plugin that answers in place of the provider. */
   recorded(context: object, attempt: Attempt): Recording | undefined {
     const use = this.#uses.get(context);
     if (use === undefined || use.entry !== null || attempt.candidate.answeredBy !== null) return undefined;
@@ -135,7 +135,7 @@ class Cache {
     return use === undefined ? undefined : wordOf(use, context);
   }
 
-  /** The request is over: its record is marked, its answer kept, and who waits for it goes on. */
+  /** Called when the request is over: marks its record, keeps its answer, and wakes the requests that wait for it. */
   settle(record: RequestRecord, context: Replying): RequestRecord {
     const use = this.#uses.get(context);
     if (use === undefined) return record;
@@ -163,16 +163,16 @@ class Cache {
     return [answeredFrom(giver)];
   }
 
-  /** While somebody asks for a new answer, the kept one stands. */
+  /** While a request asks for a new answer, the kept one stays valid. */
   async #findOrWait(use: Use, candidates: readonly Candidate[], context: Normalised): Promise<readonly Candidate[]> {
     const found = await this.#find(use, candidates);
-    // safety: a request that ended meanwhile must not wait, because its turn would come to nobody
+    // safety: a request that ended meanwhile must not wait, because nobody would use its turn
     return use.entry !== null || this.#uses.get(context) !== use ? found : await this.#wait(use, candidates, context);
   }
 
   async #wait(use: Use, candidates: readonly Candidate[], context: Normalised): Promise<readonly Candidate[]> {
     const { policy, startedAt } = context;
-    // a moment before the request's own time is over, which would name this plugin as the one at fault
+    // ends a moment before the request's own time limit, which would name this plugin as the one at fault
     const timer = setTimeout(() => this.#flights.leave(use), Math.max(0, startedAt + policy.timeouts.total - performance.now() - marginMs));
     const turn = await this.#flights.wait(use).finally(() => clearTimeout(timer));
     if (turn !== 'ask') return this.#found(use, turn, candidates);

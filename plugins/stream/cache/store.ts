@@ -14,7 +14,7 @@ export interface Store {
 /** The version is that of `Entry`. */
 const prefix = 'model-gateway:cache:1:';
 
-/** safety: Redis has 50 ms for an answer, and its failures count for limits and budgets too; a larger answer stays in this process. */
+/** safety: Redis has 50 ms for an answer, and its failures count for limits and budgets too. A larger answer is kept in this process only. */
 const mostShared = 1_048_576;
 
 const drop = "return redis.call('DEL', KEYS[1])";
@@ -25,7 +25,7 @@ export function createStore(texts: KeptTexts, { bounds, redis }: { bounds: Bound
     const text = memory().get(key);
     return text === undefined ? null : entryIn(text);
   };
-  /** Redis counts and not the memory, so that all gateways have the same answers; a large answer is not in Redis. */
+  /** Redis counts, and not the memory, so that all gateways give the same answers; a large answer is not in Redis. */
   const inRedis = async (key: string, shared: SharedRedis): Promise<Entry | null> => {
     try {
       const text = await shared.get(prefix + key);
@@ -41,9 +41,9 @@ export function createStore(texts: KeptTexts, { bounds, redis }: { bounds: Bound
       const text = JSON.stringify(entry);
       memory().set(key, text);
       if (redis === null) return;
-      // an older answer in Redis would be given before the large one
+      // otherwise an older answer in Redis would be given instead of the large one
       const told = text.length <= mostShared ? redis.set(prefix + key, text, bounds.ttlSeconds) : redis.run(drop, [prefix + key], []);
-      // the memory has the answer, whatever Redis says
+      // the memory has the answer, even if Redis fails
       told.catch(() => {});
     },
   };

@@ -4,14 +4,14 @@ const ZERO = 0x30;
 const ONE = 0x31;
 const TWO = 0x32;
 
-/** A connection that was closed while it was idle is known for that within a round trip. After so long the provider had the request, may have worked on it, and may charge it. */
+/** A connection that was closed while idle is detected within a round trip. After this time the provider had the request, may have worked on it, and may charge it. */
 const raceMs = 5000;
 
 /**
  * Reads the bytes of the answers on one connection, and tells how far the present answer has come.
  * wire: a provider, or a proxy before it, may send interim (1xx) answers first, without being asked (RFC 9110 §15.2). undici skips
  * all of them except `100 Continue`, at which it closes the connection. So this class changes a `100` into a `102 Processing`,
- * which means as little.
+ * which undici skips.
  */
 export class AnswerHead {
   /** An earlier request on this connection had an answer. */

@@ -38,13 +38,13 @@ const errorBytes = 65_536;
 /** How long an error body may take. The status has said that the attempt failed, and the next candidate waits. */
 const errorMs = 3000;
 
-/** The first 64 KiB of an error body, or what has come of it if it is shorter, breaks off or is late. */
+/** The first 64 KiB of an error body, or what has arrived of it if it is shorter, breaks off or is late. */
 async function readError(answer: HttpAnswer): Promise<string> {
   const body = new Gathered();
   try {
     await readInto(body, bytesOf(answer));
   } catch {
-    // the body broke off or cannot be unpacked; the status and what came before say what is wrong
+    // the body broke off or cannot be unpacked; the status, and the text before the break, show the fault
   }
   return new TextDecoder().decode(body.whole().subarray(0, errorBytes), { stream: true });
 }
@@ -76,7 +76,7 @@ function parsed(text: string): unknown {
 }
 
 /**
- * The source of an answer, in the form that its first bytes have; where they do not tell, `isStream` does.
+ * The source of an answer, in the form that its first bytes show; where they show none, `isStream` decides.
  * wire: local servers send a stream as `text/plain` or `application/json` (ramalama, issue 2837), and others give an error in JSON as `text/event-stream`.
  */
 export function answerSource(answer: HttpAnswer, parts: AnswerParts, isStream: boolean): ChunkSource {
@@ -89,7 +89,7 @@ export function answerSource(answer: HttpAnswer, parts: AnswerParts, isStream: b
     const isSilent = !hasOwnFrames && lead.skip(bytes);
     if (lead.size > parts.limits.upstreamBody) throw tooLarge(parts.limits.upstreamBody);
     if (isSilent) return [];
-    // the pieces of a framing of the dialect's own may be JSON objects too
+    // the frames of a dialect with its own framing may be JSON objects too
     const told = hasOwnFrames ? null : isEvents(bytes.peek());
     source = (told ?? isStream) ? await streamSource(bytes, parts) : bodySource(bytes, parts);
     return await source.read();
@@ -103,14 +103,14 @@ export function answerSource(answer: HttpAnswer, parts: AnswerParts, isStream: b
 
 const beginnings = ['data:', 'event:', 'id:', 'retry:'];
 
-/** Whether these are the first bytes of events, or of a JSON object; null where they tell neither. No JSON begins as an event does, and no event as JSON does. */
+/** Whether these are the first bytes of events (true) or of a JSON object (false); null where they show neither. No JSON begins as an event does, and no event as JSON does. */
 function isEvents(first: Buffer | null): boolean | null {
   const text = first?.toString('utf8', 0, 64) ?? '';
   if (text.startsWith('{')) return false;
   return text !== '' && beginnings.some((beginning) => beginning.startsWith(text.slice(0, beginning.length))) ? true : null;
 }
 
-/** The source of a plain answer, one JSON body. Its chunks come all at once, when the whole body has come. */
+/** The source of a plain answer, one JSON body. Its chunks come together, when the whole body has come. */
 export function bodySource(bytes: Bytes, { dialect, target, wire, limits }: AnswerParts): ChunkSource {
   const body = new Gathered();
   const broken = (thrown: unknown): GatewayError => (body.size === 0 && !isUnpacking(thrown) ? unreachable(thrown) : truncated(thrown));
@@ -152,16 +152,16 @@ function decodeBody(bytes: Buffer, { dialect, target, limits: { inFlightBytes } 
 
 const done = 'data: [DONE]';
 
-/** wire: some servers end one JSON body as they end a stream (decolua/9router#3492, 2026-08). No JSON ends so. */
+/** wire: some servers end one JSON body as they end a stream (decolua/9router#3492, 2026-08). No valid JSON ends that way. */
 function jsonIn(text: string): unknown {
   const whole = text.trimEnd();
   return parseAnswer(whole.endsWith(done) ? whole.slice(0, -done.length) : text);
 }
 
-/** How long the token counts of an answer that has ended as a failure are waited for. They come at once or never, and the caller waits for the error. */
+/** How long to wait for the token counts of an answer that has ended as a failure. They come at once or never, and the caller waits for the error. */
 const countsMs = 1000;
 
-/** False: no bytes have come until then. @param until `performance.now()` */
+/** False: no bytes have come by that time. @param until `performance.now()` */
 const isReady = async (bytes: Bytes, until: number): Promise<boolean> => await within(Promise.resolve(bytes.ready()).then(() => true), until - performance.now(), false);
 
 /** wire: at the end of a text, three events have the whole of it once more (OpenAI: Responses, Streaming events). */
@@ -186,9 +186,9 @@ async function streamSource(bytes: Bytes, { dialect, target, wire, limits }: Ans
   const events = dialect.frames === undefined ? createSseReader(bounds) : await dialect.frames(bounds);
   const decoder = dialect.decoder(target);
   const state: { failed: GatewayError | null; isOver: boolean; countsUntil: number | null } = { failed: null, isOver: false, countsUntil: null };
-  /** Characters of the events that gave no chunk. safety: a decoder may hold what gives none yet, such as a signature or the arguments of a call whose name has not come. */
+  /** Characters of the events that gave no chunk. safety: a decoder may hold data that gives no chunk yet, such as a signature or the arguments of a call whose name has not come. */
   let unsaid = 0;
-  /** Characters of the texts so far, which the pipeline bounds. */
+  /** Characters of the texts so far, which the pipeline limits. */
   let said = 0;
   const add = (event: WireEvent, chunks: Chunk[]): void => {
     const found = decoder.push(event);

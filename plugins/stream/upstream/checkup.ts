@@ -16,7 +16,7 @@ import * as undici from '../../../core/wire/egress/undici.ts';
 
 const limitMs = 10_000;
 const connectMs = 5000;
-/** A certificate, a signature or a rate limit that goes wrong by the clock does so long after this. */
+/** Certificates, signatures or rate limits fail because of a clock only beyond this difference. */
 const mostSkewMs = 10_000;
 
 interface Examined {
@@ -38,7 +38,7 @@ export async function checkProviders({ config, dialects }: Pick<CheckupParts, 'c
   ];
 }
 
-/** The provider that is nearest in time says it: others may be wrong themselves. */
+/** The finding about the clock. The provider with the smallest difference decides, because another provider's clock may be wrong itself. */
 function ofClock(skews: readonly number[]): Finding {
   const [least] = skews.toSorted((a, b) => Math.abs(a) - Math.abs(b));
   if (least === undefined) return { part: 'clock', state: 'note', text: 'not compared: no provider said its time' };
@@ -51,7 +51,7 @@ interface Reply {
   readonly skewMs: number | null;
   /** Null: the status is good. */
   readonly error: GatewayError | null;
-  /** What came in place of an API's answer; null: it may be one. */
+  /** What came in place of an API's answer; null: nothing odd. */
   readonly odd: 'redirect' | 'web page' | null;
 }
 
@@ -68,7 +68,7 @@ async function examine(provider: Provider, dialect: Dialect): Promise<Examined> 
   try {
     const bare = headersOf(wire, undefined, provider);
     const open = await ask(bare);
-    // servers of one's own have a list of models, some vendors have none
+    // self-hosted servers have a list of models; some vendors have none
     if (open.status === 404 && provider.baseUrl !== null) return { findings: [{ part, state: 'warning', text: `${host} answers, and knows no ${pathname.replace(/\/$/, '')}${path}`, fix: 'check the path of base_url: most servers want /v1 at its end' }], skewMs: open.skewMs };
     const keys = provider.keyPool.length > 0 ? provider.keyPool : [provider.apiKey].filter((key) => key !== null);
     const isAsked = keys.length > 0 && dialect.sign === undefined && dialect.authorise !== undefined;
@@ -87,7 +87,7 @@ async function examine(provider: Provider, dialect: Dialect): Promise<Examined> 
   }
 }
 
-/** A page for people at a wrong path, a proxy that wants a sign-in, or the address of http where https is served: no request is answered there. */
+/** The finding for a reply that is not from the API: a page for people at a wrong path, a proxy that wants a sign-in, or an http address where https is served. No request is answered there. */
 const elsewhere = (odd: 'redirect' | 'web page', { part, host }: { part: string; host: string }): Finding =>
   ({ part, state: 'warning', text: `${host} answers with a ${odd}${odd === 'redirect' ? ', which is not followed' : ' and no list of models'}`, fix: 'check base_url: http or https, and the path (most servers want /v1 at its end)' });
 
@@ -99,14 +99,14 @@ function ofKey({ status, error, odd }: Reply, { part, host, open, name }: { part
   return { part, state: 'good', text: `${host} answers (${status}); whether it accepts ${name} is not known` };
 }
 
-/** Where headers of the entry replace the one with the key, as they do in each request. */
+/** The reply where headers of the entry replace the header with the key, as they do in each request. */
 function ofEntry({ status, error, odd }: Reply, { part, host }: { part: string; host: string }): Finding {
   if (odd !== null) return elsewhere(odd, { part, host });
   if (error !== null && (status === 401 || status === 403)) return { part, state: 'fault', text: `${host} refuses the headers of the entry, which are sent in place of the key (${status})`, fix: 'set valid headers, or remove them' };
   return { part, state: 'good', text: `${host} answers${error === null ? '' : ` (${status})`}; headers of the entry are sent in place of the key` };
 }
 
-/** Judges only an address that the operator has written: some vendors have pages where others have a list of models. */
+/** Judges only an address that the operator has written, because some vendors have pages where others have a list of models. */
 function oddOf({ status, headers }: HttpAnswer, { baseUrl }: Provider): Reply['odd'] {
   if (baseUrl === null) return null;
   if (status >= 300 && status < 400) return 'redirect';

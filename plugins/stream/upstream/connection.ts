@@ -1,4 +1,4 @@
-/** The connections to a provider: how one is made, whether it was stale, and what its failure is for the caller. */
+/** The connections to a provider: opens them, tells whether one was stale, and turns a failure into the caller's error. */
 import type { buildConnector, Client, Dispatcher } from 'undici';
 import { timeLimit } from '../../../core/cancellation.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -20,7 +20,7 @@ const mostHeaders = 65_536;
 
 const resets = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
-/** A request, as the connection that sends it gets it. */
+/** A request in the form that a connection gets. */
 export interface ConnectionRequest extends Dispatcher.DispatchOptions {
   /** Limit of the time to connect, in milliseconds, where no connection is open yet. */
   readonly connectMs: number;

@@ -56,10 +56,10 @@ async function signed(request: Sent, vendor: Dialect, { target, upstream, clock 
 async function send({ path, headers, body }: Sent, { pool, warnBusy }: Upstream, { cancellation, policy }: Attempt): Promise<HttpAnswer> {
   const request: ConnectionRequest = { method: 'POST', path, headers, body, connectMs: policy.timeouts.connect, isTaken: false };
   for (let stale = 0; ; stale++) {
-    // a signature may have taken its time
+    // the signature may have taken a long time
     cancellation.throwIfCancelled();
     const answer = new HttpAnswer();
-    // the core cancels each attempt that fails, whoever throws, so this closes the connection of every answer that is not read to its end
+    // the core cancels each attempt that fails, whichever part throws, so this closes the connection of every answer that is not read to its end
     cancellation.onCancel(() => answer.cancel(cancellation.reason));
     pool.dispatch(request, answer);
     if (!request.isTaken) warnBusy();

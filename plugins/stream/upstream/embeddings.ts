@@ -1,4 +1,4 @@
-/** Asks a provider for vectors. A list that is longer than the provider takes goes out as several calls, of which some run at one time. */
+/** Asks a provider for vectors. A list that is longer than the provider takes is sent as several calls, some of them at one time. */
 import type { ChatRequest, Chunk, EmbeddingAsk, Usage } from '../../../core/chat.ts';
 import type { Embedder, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -17,7 +17,7 @@ interface Part {
   readonly tokens: number | null;
 }
 
-/** Resolves when all vectors are there: an answer without some of them would be none. */
+/** Resolves when all vectors are there, because an answer without some of them is of no use. */
 export async function embed(context: Streaming, parts: AttemptParts): Promise<ChunkSource> {
   const { dialect, target } = parts;
   const request = context.request as ChatRequest & { readonly ask: EmbeddingAsk };
@@ -32,7 +32,7 @@ export async function embed(context: Streaming, parts: AttemptParts): Promise<Ch
     try {
       const part = await call(wire, embedder, { context, parts });
       answered.push(part);
-      // the provider bills them, whatever comes of the others
+      // the provider bills these calls, even if others fail
       parts.attempt.counts(usageOf(tokensOf(answered)));
       return part;
     } catch (thrown) {
@@ -47,7 +47,7 @@ export async function embed(context: Streaming, parts: AttemptParts): Promise<Ch
   return { ...sourceOf(chunksOf(vectors, tokensOf(found))), adjustments: calls[0]?.adjustments ?? [] };
 }
 
-/** What the provider counted; null: it did not say. */
+/** The provider's counts; null: it sent none. */
 const tokensOf = (parts: readonly Part[]): number | null => parts.reduce<number | null>((sum, { tokens }) => (sum === null || tokens === null ? null : sum + tokens), 0);
 
 const usageOf = (input: number | null): Usage => ({ input, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null });

@@ -42,7 +42,7 @@ export class SentToProvider implements SentRequest {
     return this.#wire.body;
   }
 
-  // cost: the request itself keeps a reference and waits for nothing: the headers are put together when the record is written
+  // cost: only a reference to the request is kept here: the headers are put together when the record is written
   get headers(): Readonly<Record<string, string>> {
     const own = Object.keys(this.#provider.headers).filter((name) => !isCredential(name));
     return { ...always, ...this.#wire.headers, ...Object.fromEntries(own.map((name) => [name, '[redacted]'])) };

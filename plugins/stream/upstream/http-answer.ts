@@ -8,9 +8,9 @@ import type { Dispatcher } from 'undici';
 export interface Bytes {
   /** True when the end has come and every byte has been taken. */
   readonly isOver: boolean;
-  /** Resolves when `take` can say something; undefined if it can at once. Only one reader may wait. */
+  /** Resolves when `take` has something to return; undefined if it has something now. Only one reader may wait. */
   ready(): Promise<void> | undefined;
-  /** The first of the bytes that `take` would give, which stay; null where there are none yet. */
+  /** The first of the bytes that `take` would return, without removing them; null where there are none yet. */
   peek(): Buffer | null;
   /** Drops the first bytes of those that `peek` gives. */
   skip(count: number): void;
@@ -24,7 +24,7 @@ export interface Bytes {
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** As soon as so many bytes wait for the reader, nothing more is read from the connection. */
+/** Once so many bytes wait for the reader, nothing more is read from the connection. */
 const mostWaiting = 65_536;
 
 const releaseMs = 1000;

@@ -1,4 +1,4 @@
-/** Providers whose credentials are the identity of this machine at a cloud: who has them gets them for each attempt, at start and in health it is said where there are none. */
+/** Providers whose credentials are the identity of this machine at a cloud. Each attempt gets valid credentials; the start and the health check report where there are none. */
 import type { Provider } from '../../../core/config.ts';
 import type { Credentials, Identity } from '../../../core/wire/dialect.ts';
 import { within } from '../../../core/cancellation.ts';
@@ -8,7 +8,7 @@ import { withCheck } from '../../../core/pipeline/hooks.ts';
 import { Secret } from '../../../core/secret.ts';
 import { Renewal } from './renewal.ts';
 
-/** What a health check waits for credentials. */
+/** How long a health check waits for credentials. */
 const healthMs = 1000;
 const longestFault = 500;
 
@@ -26,12 +26,12 @@ export function createIdentities({ hooks, config, dialects, state, clock, logger
       if (fault === null) logger.info('the identity of this machine gives credentials again', { auth });
       else logger.error('the identity of this machine gives no credentials; requests go to other providers, or fail', { auth, provider: id, error: told(fault, identity) });
     };
-    // the same for all entries: a cloud knows one identity of a process
+    // the same for all entries, because a cloud knows one identity of a process
     return state(`identity ${dialect} ${auth}`, () => new Renewal({ fetch: () => identity.fetch(), clock, changed }));
   };
   if (entries.length > 0) {
     hooks.boot.tap(() => {
-      // the start does not wait for the clouds; a failure is told by `changed`
+      // the start does not wait for the clouds; `changed` reports a failure
       for (const entry of entries) void Promise.resolve(renewalOf(entry).get()).catch(() => {});
     });
     hooks.health.tapPromise(async (report, { skip }) => {
@@ -52,13 +52,13 @@ function refuse({ id }: Provider, cause: unknown): never {
   throw new GatewayError('upstream_auth_error', `The gateway has no credentials for the provider "${id}": the identity of its machine gives none.`, { cause });
 }
 
-/** What the operator reads. A package that is not installed is the only failure that the operator can mend without the cloud. */
+/** The text for the operator. A package that is not installed is the only failure that can be fixed without the cloud. */
 function told({ message, code }: NodeJS.ErrnoException, { package: name }: Identity): string {
   if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') return `the npm package ${name} is not installed; run: npm install ${name}`;
   return message.slice(0, longestFault);
 }
 
-// cost: one provider for each entry and its credentials, and not one for each request
+// cost: one provider object for each entry and its credentials, and not one for each request
 const known = new WeakMap<Provider, readonly [Credentials, Provider]>();
 
 function admitted(entry: Provider, credentials: Credentials): Provider {

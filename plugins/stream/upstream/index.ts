@@ -30,7 +30,7 @@ import * as undici from '../../../core/wire/egress/undici.ts';
 
 const busyWarningMs = 60_000;
 
-/** @param reach tests reach servers of this machine. safety: a config names a plugin by its default export, which reaches the public internet alone */
+/** @param reach tests can reach servers of this machine. safety: a config names a plugin by its default export, which reaches the public internet only */
 export const upstreamBy = (reach: Reach): AnyPlugin => definePlugin({
   name: 'stream/upstream',
   summary: 'asks providers over HTTP/1.1, in their dialect, on a pool of connections each',

@@ -6,7 +6,7 @@ const blanks: readonly number[] = [0x20, 0x09, ...lineEnds];
 const byteOrderMark = Buffer.from('\uFEFF');
 
 /**
- * What comes before an answer and says nothing of its form: blanks, blank lines and lines of comments.
+ * Bytes before an answer that say nothing about its form: blanks, blank lines and lines of comments.
  * wire: servers keep the line open with them while the model thinks, also before one JSON body (DeepSeek: Rate limit; OpenRouter: Streaming, comments).
  */
 export class Lead {
@@ -14,7 +14,7 @@ export class Lead {
   size = 0;
   #isComment = false;
 
-  /** Drops these bytes. True where nothing else has come yet, and something of them has. */
+  /** Drops these bytes. True where nothing else has come yet, and some of these bytes have. */
   skip(bytes: Bytes): boolean {
     let hasSkipped = false;
     for (let part = bytes.peek(); part !== null; part = bytes.peek()) {

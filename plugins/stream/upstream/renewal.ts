@@ -5,20 +5,20 @@
 import type { Credentials } from '../../../core/wire/dialect.ts';
 import { within } from '../../../core/cancellation.ts';
 
-/** What the credentials are for, and whom to tell of a change. */
+/** The purpose of the credentials, and the function to call when they change. */
 export interface RenewalParts {
   fetch(): Promise<Credentials>;
   clock(): number;
-  /** Called with the failure when there are no new credentials, and with null when there are some again. Further failures in a row are not told. */
+  /** Called with the failure when there are no new credentials, and with null when there are some again. Further failures in a row are not reported. */
   changed(fault: Error | null): void;
 }
 
 /** wire: the clouds give out the same token again until about five minutes before it expires, so an earlier renewal would change nothing (Google Cloud: VM metadata, access tokens; MSAL: token cache; AWS: EC2 instance metadata). */
 const leadMs = 270_000;
 const leastPauseMs = 1000;
-/** How long after a failure nobody asks again. */
+/** How long after a failure nothing asks again. */
 const restMs = 5000;
-/** A library may look for an identity in many places. */
+/** The limit of one call. A library may look for an identity in many places. */
 const limitMs = 30_000;
 /** Credentials that expire within this time are not used: the provider would read them too late. */
 const marginMs = 1000;
@@ -51,7 +51,7 @@ export class Renewal implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  /** safety: all who need credentials at one time wait for one answer; a request of each would be refused by the cloud. */
+  /** safety: all callers at one time wait for one answer, because the cloud would refuse a request of each. */
   #renew(): Promise<Credentials> {
     this.#flight ??= this.#ask().finally(() => {
       this.#flight = null;

@@ -31,7 +31,7 @@ export function bytesOf(answer: HttpAnswer): Bytes {
   if (codings.length === 0) return answer;
   const unpackers = codings.toReversed().map((coding) => decompressors.get(coding));
   if (unpackers.length > mostCodings || unpackers.includes(undefined)) throw new GatewayError('upstream_invalid_response', `The provider sent a compressed answer that cannot be unpacked: its coding is "${codings.join(', ').slice(0, 100)}".`);
-  // whoever reads the last stream gets the error of any of them
+  // the reader of the last stream gets the error of any of them
   const stream = pipeline([streamOf(answer), ...unpackers.map((unpack) => (unpack as () => Duplex)())], () => {});
   return new UnpackedBytes(answer, stream as Duplex);
 }
@@ -63,7 +63,7 @@ class UnpackedBytes implements Bytes {
 
   constructor(answer: HttpAnswer, stream: Readable) {
     this.#answer = answer;
-    // safety: an error that comes while nobody reads would end the process; the next read throws it
+    // safety: an error without a pending read would end the process; the next read throws it
     this.#stream = stream.on('error', () => {});
     this.#parts = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   }

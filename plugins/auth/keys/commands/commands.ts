@@ -104,12 +104,12 @@ async function rotate(run: Run): Promise<void> {
   const hashes = [hash, ...(span === '0' ? [] : former)];
   if (run.json) return run.print(`${JSON.stringify({ name, key: fresh, hash: hashes, writtenAt: key.writtenAt }, null, 2)}\n`);
   const lines = hashes.map((one) => (typeof one === 'string' ? `      - ${one}` : `      - { hash: ${one.hash}, expires: ${one.expires} }`));
-  // the new key itself has no end
+  // the new key itself never expires
   const refused = whyRefused({ ...key, keys: [{ prefix: null, createdAt: null, expires: null }] });
   run.print([fresh, '', `The key is shown only this once. Write this at ${key.writtenAt}, in the place of the \`key\` or \`hash\` of "${name}":`, '', '    hash:', ...lines, '', refused === null ? 'It is good as soon as the gateway has read the file again.' : `The key is refused after that too: ${refused}.`, ''].join('\n'));
 }
 
-/** Nothing was done: the file of the config is its owner's. safety: a script that takes a key away learns it from the exit code */
+/** The error for a key of the config, which the command cannot change, because the file belongs to its owner. safety: a script that disables a key learns from the exit code that nothing was done */
 const unchanged = ({ name, writtenAt }: ShownKey, what: string): Exit => new Exit(1, `"${name}" is as it was: it is written at ${writtenAt}. ${what}`);
 
 async function turn(run: Run, disabled: boolean): Promise<void> {

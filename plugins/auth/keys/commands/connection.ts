@@ -1,17 +1,17 @@
-/** How the commands reach `/api/keys`: that of the gateway that runs with this config, or, where none does, one in this process without a port. */
+/** How the commands reach `/api/keys`: at the gateway that runs with this config, or, where none runs, in this process without a port. */
 import { Exit, exitCodeOf } from '../../../../core/exit.ts';
 import type { CommandRun } from '../../../../core/host/command.ts';
 import { version } from '../../../../core/version.ts';
 
 export interface Asking {
-  /** Gives the body of the answer. Throws an Exit with the words of a refusal: 4 where the store is away. */
+  /** Gives the body of the answer. Throws an Exit with the message of a refusal: code 4 where the store is away. */
   ask(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<unknown>;
 }
 
-// the audit list knows the commands by this name
+// the audit list recognises the commands by this name
 const userAgent = `gateway/${version}`;
 
-/** No gateway runs. */
+/** The exit code where no gateway runs. */
 const none = 5;
 
 export async function connect({ askRunning, openLog, config }: Pick<CommandRun<never>, 'askRunning' | 'openLog' | 'config'>): Promise<Asking> {

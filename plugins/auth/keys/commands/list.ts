@@ -1,11 +1,11 @@
-/** The table of `gateway keys`, and what it warns of. */
+/** The table of `gateway keys`, and its warnings. */
 import type { CommandRun } from '../../../../core/host/command.ts';
 import { tableOf } from '../../../../core/table.ts';
 import type { Column } from '../../../../core/table.ts';
 import type { ShownKey, ShownKeys } from '../shown.ts';
 
 const day = 86_400_000;
-/** How long before its end a key is warned of, as at the start. */
+/** How long before its end the command warns of a key, as the start does. */
 const warnBeforeMs = 7 * day;
 
 export function printKeys({ data: keys, store }: ShownKeys, { json, print, say }: Pick<CommandRun<never>, 'json' | 'print' | 'say'>): void {
@@ -24,12 +24,12 @@ export function printKeys({ data: keys, store }: ShownKeys, { json, print, say }
 
 const spanOf = (ms: number): string => (ms < day ? 'less than a day' : ms < 2 * day ? 'a day' : `${Math.floor(ms / day)} days`);
 
-/** When the last of its keys ends; infinite where it does not. */
+/** When the last of the keys expires; infinite where one never does. */
 const endOf = ({ expires, keys }: ShownKey): number => Math.min(momentOf(expires), Math.max(...keys.map((one) => momentOf(one.expires))));
 
 const momentOf = (date: string | null): number => (date === null ? Infinity : Date.parse(date));
 
-/** @param unused of a key of which no use is known */
+/** @param unused the text for a key without any known use */
 const columnsOf = (unused: string): readonly Column<ShownKey>[] => [
   { title: 'NAME', read: ({ name }) => name.slice(0, 60) },
   { title: 'SOURCE', read: ({ source, writtenAt }) => (source === 'yaml' ? (writtenAt ?? 'yaml') : 'store') },
@@ -42,7 +42,7 @@ const columnsOf = (unused: string): readonly Column<ShownKey>[] => [
 
 const stateOf = (key: ShownKey): string => whyRefused(key) ?? (key.keys.length > 1 ? `${key.keys.length} keys` : 'good');
 
-/** Why no request with this key is served now; null: requests are. */
+/** Why requests with this key are refused now; null: they are served. */
 export function whyRefused(key: ShownKey): string | null {
   if (key.isShadowed) return 'not taken: the config has this name';
   if (key.disabled) return 'disabled';

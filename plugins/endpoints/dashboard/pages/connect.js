@@ -12,7 +12,7 @@ import { Head } from '../parts/shell.js';
 import { Notice } from '../parts/states.js';
 import { tail } from '../parts/tail.js';
 
-/** Metadata that tells the calls of this page from those of others. */
+/** Metadata that marks the calls of this page, so that they differ from the calls of others. */
 const newMark = () => Math.random().toString(36).slice(2, 7);
 
 /** @param {{ params: URLSearchParams }} props */
@@ -39,13 +39,13 @@ export function ConnectPage({ params }) {
 }
 
 /**
- * The notice about the calls that end while this page is open. Those of others are not counted: a call has the mark of this page or, from
- * a client whose snippet cannot send one, asks for the chosen model, and is then not said to be one's own.
+ * The notice about the calls that end while this page is open. Calls of others are not counted: a call has the mark of this page. A client whose
+ * snippet cannot send a mark is recognised by the chosen model, and the notice then does not say that the call is the reader's own.
  */
 function Watch({ model, mark, isMarked }) {
   const [seen, setSeen] = useState(/** @type {any[]} */ ([]));
   const [fault, setFault] = useState('');
-  // with a mark the model says nothing: the page must not let go of its stream, and of the calls of that moment, because the models have come
+  // with a mark, the model does not matter: the page must not close its stream, and miss calls, because the list of models has arrived
   const asked = isMarked ? null : model;
   useEffect(() => {
     const own = (record) => record.metadata.connect === mark || (asked !== null && [record.requestedModel, record.model].includes(asked));

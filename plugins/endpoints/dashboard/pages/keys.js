@@ -44,7 +44,7 @@ export function KeysPage() {
 
 const written = 'keys:\n  - name: search-team\n    key: "${SEARCH_KEY}"\n    metadata: { team: search }\n    limits: { budget: { dollars: "50", per: month } }';
 
-/** What there is to do where there is no key yet. @param {{ canMake: boolean }} props */
+/** The next steps where there is no key yet. @param {{ canMake: boolean }} props */
 const FirstKey = ({ canMake }) => html`<section class="card steps"><header><h2>A key for each caller</h2></header>
   <ol>
     <li><b>Make one.</b> ${canMake ? 'New key shows it once. Or write it into the config:' : 'Write it into the config:'}

@@ -16,7 +16,7 @@ export function LoginPage({ params }) {
     try {
       await send('/api/session', { key: new FormData(event.target).get('key') });
       write('signed-in', 'yes');
-      // what is behind the `#`, such as a form of the playground, has come along
+      // the part after the `#`, such as a form of the playground, is kept
       // safety: the address in `next` may come from another site, so it must be a page of the dashboard
       location.assign(/^\/dashboard(?:[/?]|$)/.test(next) ? next + location.hash : '/dashboard');
     } catch (error) {

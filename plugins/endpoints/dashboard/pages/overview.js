@@ -21,10 +21,10 @@ import { Metrics } from '../parts/metrics.js';
 
 const firstRequest = () => import('../parts/first-request.js').then((part) => part.FirstRequest);
 
-/** Requests that are not over after so long are few. */
+/** Few requests take longer than this. */
 const longestMs = 900_000;
 
-/** What is over stays as it is, so only the newest points are asked for again. */
+/** Points of past times do not change, so only the newest points are asked for again. */
 const changes = {
   query: ({ points, bucketMs, begin }) => begin !== null ? '' : `&after=${Math.floor(((points.at(-1)?.at ?? 0) - longestMs) / bucketMs) * bucketMs}`,
   join(data, { after, ...changed }) {
@@ -121,7 +121,7 @@ function MetaTop({ data, rank, link, params }) {
   return html`<${TopList} title=${picker} rows=${data.values} total=${data.total} rank=${rank} link=${link(`meta.${data.meta}`)} more=${withMore(params, `meta.${data.meta}`, rank)} none="without it" />`;
 }
 
-/** Each provider that was asked, with what failed there, whoever answered in the end. */
+/** Each provider that was asked, with what failed there, whichever provider answered in the end. */
 function Attempts({ data: { attempts, total, bucketMs }, range, params }) {
   if (attempts.length === 0) return null;
   return html`<section class="card attempts"><header><h2>Attempts by provider</h2>${total.rescued > 0 && html`<a href=${asking(params, { rescued: 'true' })}>${plural(total.rescued, 'request')} rescued by fallback</a>`}<a href=${withMore(params, 'attempt.provider')}>Breakdown</a></header>

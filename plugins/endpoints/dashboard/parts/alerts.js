@@ -1,4 +1,4 @@
-/** The alerts that stand, each with since when. */
+/** The alerts that are active, each with its start. */
 import { html } from './html.js';
 import { ago, exact } from './format.js';
 import { Icon } from './icons.js';

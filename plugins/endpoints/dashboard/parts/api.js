@@ -59,7 +59,7 @@ async function inParts(response, tell) {
 /** Sends JSON. Throws an `ApiError`. @param {string} path @param {unknown} body @param {string} [method] */
 export const send = (path, body, method = 'POST') => ask(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
-/** So many requests ask for changes before one asks for everything again: a request may end long after it came, and then belongs to an earlier time. */
+/** After this many requests for changes, the page asks for everything again: a request may end long after it came, and then belongs to an earlier time. */
 const timesUntilWhole = 30;
 
 /**
@@ -86,7 +86,7 @@ export function useData(path, { everyMs = 0, changes } = {}) {
         const url = isPart ? path + changes.query(known.data) : path;
         const answer = document.hidden && timer !== 0 ? null : await asked(url, { signal: controller.signal, headers: url === known.url && known.tag !== null ? { 'if-none-match': known.tag } : {} }, begun);
         if (answer !== null && !controller.signal.aborted) {
-          // an answer that is the same counts as a new one: the times of the page move on
+          // an unchanged answer counts as a new one, because the times on the page move on
           const data = answer.body === undefined ? { ...known.data } : isPart ? changes.join(known.data, answer.body) : answer.body;
           known = { tag: answer.tag, url, data, times: known.times + 1 };
           setState({ data, error: null, path });
@@ -95,7 +95,7 @@ export function useData(path, { everyMs = 0, changes } = {}) {
         if (controller.signal.aborted) return;
         known = { tag: null, url: '', data: null, times: 0 };
         setState((before) => ({ data: before.path === path ? before.data : null, error: /** @type {ApiError} */ (error), path }));
-        // the plugin of this endpoint is not in the list, and each further question would be a row of the log
+        // the config does not list the plugin of this endpoint, and each repeated request would be a row of the log
         if (error instanceof ApiError && error.code === 'unknown_url') return;
       }
       if (everyMs > 0 && !controller.signal.aborted) timer = setTimeout(load, everyMs);

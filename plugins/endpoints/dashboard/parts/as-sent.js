@@ -1,4 +1,4 @@
-/** What went to each provider, beside what the caller asked for. */
+/** What was sent to each provider, beside the caller's request. */
 import { html, useMemo, useState } from './html.js';
 import { differenceOf } from './body-difference.js';
 import { Copy } from './copy.js';
@@ -6,7 +6,7 @@ import { count, plural } from './format.js';
 import { chatOf } from './snippets.js';
 import { Notice } from './states.js';
 
-/** Bodies of more lines begin with those that changed. */
+/** Longer bodies show the changed lines first. */
 const manyLines = 120;
 
 /** @param {{ data: any }} props */
@@ -15,7 +15,7 @@ export function AsSent({ data: { record, bodies, asked } }) {
   const [chosen, choose] = useState(/** @type {number | null} */ (null));
   if (upstream === null || upstream === undefined) return html`<${Notice} title="What was sent is not on record">${bodies === false || request === null ? 'Bodies are not stored for this request.' : 'The provider answered without a network, or the record is older than this view.'}<//>`;
   if (upstream.length === 0) return html`<${Notice} title="No provider was asked">${record.error?.message}<//>`;
-  // the last one is what the answer came from
+  // the answer came from the last attempt
   const at = chosen ?? upstream.length - 1;
   const sent = upstream[at] ?? upstream[0];
   return html`<div class="as-sent">

@@ -2,13 +2,13 @@
 import { html } from './html.js';
 import { clock, count, minute, plural, span } from './format.js';
 
-/** What came of attempts, in words. A failure that no other attempt made good reached the caller. @param {{ requests: number, errors: number, rescued: number }} tried */
+/** The results of attempts in words. A failure reached the caller if no other attempt answered. @param {{ requests: number, errors: number, rescued: number }} tried */
 export function wordsOfTried({ requests, errors, rescued }) {
   if (errors === 0) return plural(requests, 'attempt');
   return `${count(errors)} of ${plural(requests, 'attempt')} failed, ${rescued === errors ? 'all rescued' : rescued === 0 ? 'none rescued' : `${count(errors - rescued)} not rescued`}`;
 }
 
-/** From this share of failed attempts on, and from so many, a time counts as bad. */
+/** A time counts as bad from this share of failed attempts on, and from this many. */
 const badShare = 0.15;
 const badCount = 3;
 

@@ -28,7 +28,7 @@ function pair(sent, asked, keyOf) {
   }
 }
 
-/** Words such as true stand in too many places to be known by themselves. */
+/** Values such as true are too common to be paired without their name. */
 const isTelling = ({ value }) => (typeof value === 'string' && value !== '') || typeof value === 'number';
 
 const longest = 600;

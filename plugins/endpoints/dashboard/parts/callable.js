@@ -15,7 +15,7 @@ export function choices(models, chosen) {
   return names.includes(chosen) ? names : [chosen, ...names];
 }
 
-/** Whether a request of this name may ask for thinking; true also where nobody knows. @param {any} models @param {string} name @returns {boolean} */
+/** Whether a request for this name may ask for thinking; true also where that is not known. @param {any} models @param {string} name @returns {boolean} */
 export function mayReason(models, name) {
   if (models === null) return true;
   const ids = models.policies.find((policy) => policy.name === name)?.candidates?.map(({ model }) => model) ?? [name];

@@ -1,4 +1,4 @@
-/** Who asks: the clients by the name that they send of themselves, with their requests, share and cost. */
+/** The clients, by the name that each sends, with their requests, share and cost. */
 import { html } from './html.js';
 import { useData } from './api.js';
 import { hrefOf } from './location.js';
@@ -6,7 +6,7 @@ import { TopList } from './top-list.js';
 
 const mostShown = 8;
 
-/** Nothing where nobody has asked. @param {{ since: string, during: string }} props */
+/** Empty where there were no requests. @param {{ since: string, during: string }} props */
 export function Callers({ since, during }) {
   const { data } = useData(`/api/stats?by=agent&since=${since}&limit=200`, { everyMs: 30_000 });
   if (data === null || data.data.length === 0) return null;

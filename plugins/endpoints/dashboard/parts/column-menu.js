@@ -17,7 +17,7 @@ export function ColumnMenu({ names, keyed, params }) {
   const reset = () => {
     write('columns', null);
     go(withParams({ cols: null }, params), { replace: true });
-    // the address may have had no columns, and then nothing has changed in it
+    // the address may have had no columns, and then it has not changed
     notify();
   };
   return html`<${Menu} name="columns" icon="columns" label="Columns">${() => html`<div class="menu-checks">

@@ -7,7 +7,7 @@ let clicked = /** @type {string | null} */ (null);
 
 /** For the click on the link that leads to the comparison of a request. @param {string} id @param {MouseEvent} event */
 export function runWhenOpened(id, { ctrlKey, metaKey, shiftKey }) {
-  // such a click opens another tab, which does not know of it
+  // this click opens another tab, which does not know about the click
   if (!ctrlKey && !metaKey && !shiftKey) clicked = id;
 }
 

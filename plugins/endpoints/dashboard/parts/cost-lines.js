@@ -17,7 +17,7 @@ function linesOf({ promptTokens, completionTokens, reasoningTokens, cachedTokens
   ].filter(([, tokens], at) => tokens !== 0 || at === 0 || at === 4);
 }
 
-/** Attempts that used something and are not the answer. */
+/** Attempts that used tokens and whose answers the caller did not get. */
 const lostOf = ({ attempts }) => attempts.filter(({ used }) => used !== undefined);
 
 /** @param {{ data: any }} props */

@@ -1,4 +1,4 @@
-/** The audit list of the keys of the store: what was done, when, by what means and from where. */
+/** The audit list of the keys of the store: each change, its time, its means and its address. */
 import { html, useState } from './html.js';
 import { ask, useData } from './api.js';
 import { exact, minute } from './format.js';
@@ -6,7 +6,7 @@ import { exact, minute } from './format.js';
 const words = { create: 'made', change: 'changed', rotate: 'rotated', disable: 'disabled', enable: 'enabled', delete: 'deleted' };
 const means = { dashboard: 'this page', cli: 'the command line', api: 'the API' };
 
-/** Nothing where no key was ever changed. */
+/** Empty where no key was ever changed. */
 export function KeyAudit() {
   const { data } = useData('/api/keys/audit?limit=20', { everyMs: 30_000 });
   const [older, setOlder] = useState(/** @type {any} */ (null));

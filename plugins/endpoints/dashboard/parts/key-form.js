@@ -39,7 +39,7 @@ function pairOf(pair) {
 /** The settings as the API takes them. Throws an error that says what is wrong with metadata that is none. @param {Form} form @param {any} [before] the key, for what the form does not show */
 export function settingsOf(form, before) {
   const models = listOf(form.models);
-  // a value may hold a line break, or blanks at its ends, which the form cannot show: what nobody has changed stays as it is
+  // a value may hold a line break, or blanks at its ends, which the form cannot show: unchanged metadata is sent as it was
   const isSame = before !== undefined && form.metadata === formOf(before).metadata;
   const amounts = [['requests_per_minute', form.requests], ['tokens_per_minute', form.tokens], ['concurrent', form.concurrent]].flatMap(([name, value]) => (value === '' ? [] : [[name, Number(value)]]));
   const budget = form.dollars === '' ? [] : [['budget', { ...(before?.limits?.budget?.unknown && { unknown: before.limits.budget.unknown }), dollars: form.dollars, per: form.per }]];

@@ -14,7 +14,7 @@ const menus = { t: 'time', e: 'export', v: 'views' };
 
 const isTyping = (target) => target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
-/** What is behind a dialog does not act, and is not left. */
+/** While a dialog is open, keys do nothing behind it. */
 const isInDialog = () => document.querySelector('dialog[open]') !== null;
 
 /**

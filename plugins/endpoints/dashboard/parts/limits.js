@@ -6,7 +6,7 @@ import { count, dayOf, money, plural } from './format.js';
 const mostShown = 50;
 const words = { requests_per_minute: 'requests a minute', tokens_per_minute: 'tokens a minute', concurrent: 'at one time' };
 
-/** Nothing where the config has no limits, or no route/limits. */
+/** Empty where the config has no limits, or no route/limits. */
 export function Limits() {
   const { data } = useData('/api/limits', { everyMs: 5000 });
   if (data === null || data.total === 0) return null;
@@ -27,7 +27,7 @@ function beganAt(per, beginsAnewAt) {
   return per === 'month' ? Date.UTC(end.getUTCFullYear(), end.getUTCMonth() - 1, 1) : end.getTime() - (per === 'week' ? 7 : 1) * day;
 }
 
-/** Whether a budget lasts to the end of its period, if it is spent on as it was so far; empty where nobody can say. @param {any} limit @param {number} now */
+/** Whether a budget lasts to the end of its period at the present pace; empty where that is not known. @param {any} limit @param {number} now */
 export function paceWords({ per, allowed, used, beginsAnewAt }, now) {
   const began = beganAt(per, beginsAnewAt);
   if (began === null || !(Number(used) > 0)) return '';

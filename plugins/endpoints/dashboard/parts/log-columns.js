@@ -23,7 +23,7 @@ const valueAt = (record, path) => path.split('.').reduce((found, step) => found?
 const formats = { id: (id) => html`<code>${id}</code>`, time: moment, flag: (value) => (value ? 'yes' : 'no'), number: count, rate: speed, milliseconds: duration, dollars: money };
 const numbers = ['number', 'rate', 'milliseconds', 'dollars'];
 
-/** A click on a cell filters by its value. Only fields that are filtered by values have that. @returns {Column['filter']} */
+/** A click on a cell filters by its value, if the field has a filter by values. @returns {Column['filter']} */
 const filterOf = ({ path, filter, asks }) => (['value', 'flag', 'count'].includes(asks) ? (record) => ({ field: filter, value: String(valueAt(record, path) ?? '') }) : undefined);
 
 const titles = { text: (value) => value ?? undefined, milliseconds: (value) => (value === null ? undefined : `${count(value)} ms`), time: exact };
@@ -67,7 +67,7 @@ export function columnOf(name) {
   return { label: key, show: (record) => of(record) ?? unknown, filter: (record) => ({ field: name, value: of(record) ?? '' }), title: of };
 }
 
-/** Whether a filter lets errors alone through. */
+/** Whether a filter selects errors only. */
 const isForErrors = ({ field, value, not }) => !not && ((field === 'error' && value !== '') || (field === 'status' && !/^(?:ok|2..)$/.test(value)) || (field === 'outcome' && value !== 'answered') || (field === 'attempt.code' && !['', 'answered', 'outrun'].includes(value)));
 
 /** The usual columns; a list of errors has their codes too. @param {URLSearchParams} params */

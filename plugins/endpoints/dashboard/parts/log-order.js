@@ -2,11 +2,11 @@
 import { html } from './html.js';
 import { withParams } from './location.js';
 
-/** What the server sorts by, by the column that shows it. */
+/** The sort of the server, by the column that shows it. */
 const sorts = { total: 'duration', tokens: 'tokens', cost: 'cost' };
 const columnFor = Object.fromEntries(Object.entries(sorts).map(([column, sort]) => [sort, column]));
 
-/** null: the newest first. A search in bodies knows no other order. @param {URLSearchParams} params */
+/** null: the newest first. A search in bodies has no other order. @param {URLSearchParams} params */
 export function orderOf(params) {
   const sort = params.get('sort') ?? '';
   return params.get('q') || !Object.hasOwn(columnFor, sort) ? null : { sort, isAscending: params.get('order') === 'asc' };
@@ -23,7 +23,7 @@ export function withSorted(names, order) {
   return name === null || names.includes(name) ? names : [...names, name];
 }
 
-/** The head of a column. A click sorts by it, the largest first, and a second click turns the order round; a click on the time leads back. @param {{ name: string, label: string, num?: boolean, params: URLSearchParams }} props */
+/** The head of a column. A click sorts by it, the largest first; a second click reverses the order; a click on the time sorts by time again. @param {{ name: string, label: string, num?: boolean, params: URLSearchParams }} props */
 export function OrderHead({ name, label, num, params }) {
   const order = orderOf(params);
   const isSorted = order === null ? name === 'time' : columnFor[order.sort] === name;

@@ -27,7 +27,7 @@ function Row({ record, shown, params, isSelected, isOpen, isFresh }) {
   useEffect(() => {
     if (!isSelected) return;
     row.current?.scrollIntoView({ block: 'nearest' });
-    // else Enter would open the row that has the focus and not the one that is marked
+    // otherwise Enter would open the focused row and not the marked one
     if (document.activeElement?.matches('.row-link')) row.current?.querySelector('.row-link')?.focus({ preventScroll: true });
   }, [isSelected]);
   const open = withParams({ log: record.id }, params);

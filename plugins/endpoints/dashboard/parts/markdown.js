@@ -6,7 +6,7 @@ import { lexer } from 'marked';
 import { html, useMemo } from './html.js';
 import { Text } from './text.js';
 
-/** The time of the library grows faster than a text of odd signs; a longer text is shown as it is. */
+/** The time of the library grows faster than the length of some texts; a longer text is shown unchanged. */
 const longest = 100_000;
 
 /** @param {{ text: string }} props */
@@ -30,7 +30,7 @@ const kinds = {
   hr: () => html`<hr />`,
   br: () => html`<br />`,
   paragraph: ({ tokens }) => html`<p><${Pieces} of=${tokens} /></p>`,
-  // a heading of a text is none of the page
+  // a heading inside a text is not a heading of the page
   heading: ({ tokens, depth }) => html`<p class="markdown-head markdown-head-${depth}"><${Pieces} of=${tokens} /></p>`,
   blockquote: ({ tokens }) => html`<blockquote><${Pieces} of=${tokens} /></blockquote>`,
   strong: ({ tokens }) => html`<strong><${Pieces} of=${tokens} /></strong>`,
@@ -47,7 +47,7 @@ const kinds = {
 
 const Items = ({ of }) => of.map(({ task, checked, tokens }, at) => html`<li key=${at}>${task && (checked ? '☑ ' : '☐ ')}<${Pieces} of=${tokens} /></li>`);
 
-/** Whatever is of no kind of the list, HTML above all, is shown as it is written. */
+/** A piece of any other kind, HTML above all, is shown as it is written. */
 function Piece({ piece }) {
   if (Object.hasOwn(kinds, piece.type)) return kinds[piece.type]?.(piece);
   if (piece.type === 'text' && piece.tokens !== undefined) return html`<${Pieces} of=${piece.tokens} />`;

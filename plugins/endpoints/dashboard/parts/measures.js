@@ -29,7 +29,7 @@ export const measures = {
   speed: { label: 'Tokens/s', of: ({ tokensPerSecond = null }) => tokensPerSecond, format: speed, isRate: true },
 };
 
-/** What attempts are measured by: tokens and cost are those of a request. @type {Record<string, Measure>} */
+/** The measures of attempts. Tokens and cost belong to requests. @type {Record<string, Measure>} */
 const attemptMeasures = { ...Object.fromEntries(Object.entries(measures).filter(([name]) => /^(?:error|rescued|latency)/.test(name))), requests: { ...measures.requests, label: 'Attempts' }, errors: { ...measures.errors, label: 'Failed' }, 'error-rate': { ...measures['error-rate'], label: 'Share that failed' } };
 
 /** The measures of what is summed up by a dimension. @param {string} by */

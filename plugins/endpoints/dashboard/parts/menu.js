@@ -12,7 +12,7 @@ export function Menu({ label, icon, title, name, children }) {
     setOpen(false);
     root.current?.querySelector('button')?.focus();
   };
-  // before the next frame: a key that comes in between would be overtaken
+  // before the next frame: a key that is pressed in between would come too early
   useLayoutEffect(() => {
     if (!isOpen) return undefined;
     const outside = (event) => void (root.current?.contains(event.target) || setOpen(false));

@@ -12,7 +12,7 @@ export function Metrics({ data, range, alerts }) {
   const { at } = filled(points, range, bucketMs);
   const trend = (read) => at.map((point) => (point === null ? 0 : (read(point) ?? 0)));
   const level = (read) => levelsOf(at, read);
-  // if the time before is not wholly on record, no change is shown
+  // if the time before is not completely on record, no change is shown
   const change = (read, better) => (earlier === null ? null : changeOf(read(total), read(earlier), better));
   const figures = [
     { name: 'Requests', value: count(total.requests), change: change(({ requests }) => requests), trend: trend(({ requests }) => requests), note: `${paceOf(total.requests, range)}${data.cacheHits === null ? '' : ` · ${percent(data.cacheHits, total.requests)} cached`}` },
@@ -37,11 +37,11 @@ function paceOf(requests, { from, to }) {
 
 const rate = ({ errors, requests }) => (requests === 0 ? null : errors / requests);
 
-/** The change in words; null where there is none to speak of. @param {number | null} now @param {number | null} then @param {'less'} [better] */
+/** The change in words; null where it is too small to show. @param {number | null} now @param {number | null} then @param {'less'} [better] */
 export function changeOf(now, then, better) {
   if (now === null || then === null || then === 0 || now === then) return null;
   const share = now / then - 1;
-  // a hundredfold says that there was hardly anything before
+  // a hundredfold change means that there was hardly anything before
   if (Math.abs(share) < 0.005 || share > 99) return null;
   const text = share > 9 ? `×${(share + 1).toFixed(0)}` : `${share > 0 ? '+' : '−'}${Math.abs(100 * share).toFixed(Math.abs(share) < 0.1 ? 1 : 0)} %`;
   return { text, tone: better === undefined ? 'plain' : share < 0 ? 'good' : 'bad' };

@@ -5,9 +5,9 @@ import { compact, costPerRequest, count, duration, failsMuch, money, numberOf, p
 import { Icon } from './icons.js';
 import { hrefOf, withParams } from './location.js';
 
-/** As many fit beside each other. */
+/** The most models that fit beside each other. */
 export const mostCompared = 4;
-/** As many the playground asks at once. */
+/** The most models that the playground asks at once. */
 const mostAsked = 3;
 
 const some = (of) => (model) => (model.providers.some(of) ? 'yes' : unknown);

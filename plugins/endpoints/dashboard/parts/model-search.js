@@ -12,7 +12,7 @@ const abilities = {
   free: ({ pricing }) => Number(pricing.prompt) === 0 && Number(pricing.completion) === 0,
 };
 
-/** What has a bound: prices in dollars per million tokens, sizes in tokens. `price` is the higher one of input and output. @type {Record<string, (mapping: any, model: any) => number | null>} */
+/** The values that can have a bound: prices in dollars per million tokens, sizes in tokens. `price` is the higher one of input and output. @type {Record<string, (mapping: any, model: any) => number | null>} */
 const bounded = {
   price: ({ pricing }) => (pricing.prompt === undefined || pricing.completion === undefined ? null : Math.max(perMillion(pricing.prompt), perMillion(pricing.completion))),
   input: ({ pricing }) => perMillion(pricing.prompt),
@@ -35,7 +35,7 @@ export const wordsIn = (text) => text.toLowerCase().replace(/\s*([<>]=?)\s*\$?/g
 /** The text with a word more, or without it. @param {string} text @param {string} word */
 export const toggled = (text, word) => (wordsIn(text).includes(word) ? wordsIn(text).filter((one) => one !== word) : [...wordsIn(text), word]).join(' ');
 
-/** A test of one word; null where it has a bound of something that there is not. @param {string} word */
+/** A test of one word; null where it is a bound of an unknown value. @param {string} word */
 function testOf(word) {
   const [, name = '', sign = '', number, unit = ''] = /^([a-z]+)([<>]=?)([\d.]+)([km]?)$/.exec(word) ?? [];
   if (number !== undefined) {
@@ -52,7 +52,7 @@ function testOf(word) {
 }
 
 /**
- * A test of a model: one of its providers has all that the words ask for. `unknown`: words that nobody can test.
+ * A test of a model: one of its providers has all that the words ask for. `unknown`: words that cannot be tested.
  * @param {string} text @param {(providerId: string) => boolean} isAsked whether this provider counts
  */
 export function searchOf(text, isAsked) {

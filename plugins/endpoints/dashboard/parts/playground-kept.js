@@ -1,4 +1,4 @@
-/** What stands in the playground when the session ends: the page is left for signing in, and has it again afterwards. It stays in this tab, and has no key. */
+/** Keeps the playground while its user signs in again after the end of a session. The data stays in this tab, and holds no key. */
 import { isAnswered } from './playground-lanes.js';
 import { fieldsOf } from './playground-request.js';
 
@@ -6,7 +6,7 @@ const place = 'gateway.draft';
 
 /** @typedef {{ form: import('./playground-request.js').Form, lanes: import('./playground-lanes.js').Turn[][] }} Kept */
 
-/** A message that was sent too late is written again. @param {Kept} draft @returns {Kept} */
+/** A message that was not answered before the session ended goes back into the form. @param {Kept} draft @returns {Kept} */
 function unsentOf({ form, lanes }) {
   const last = lanes[0]?.at(-1);
   const isLost = form.user === '' && form.images.length === 0 && last !== undefined && !isAnswered(last);
@@ -18,11 +18,11 @@ export const keepFrom = (draft) => addEventListener('gateway:signed-out', () => 
   try {
     sessionStorage.setItem(place, JSON.stringify(unsentOf(draft())));
   } catch {
-    // it is too large, or the storage is forbidden
+    // the draft is too large, or the storage is forbidden
   }
 });
 
-/** What was kept, once. @returns {Kept | null} */
+/** Returns what was kept, once. @returns {Kept | null} */
 export function takeKept() {
   try {
     const text = sessionStorage.getItem(place);

@@ -31,7 +31,7 @@ const signIn = (event) => {
   dispatchEvent(new CustomEvent('gateway:signed-out'));
 };
 
-/** What to do about a 401. Who is signed in needs no key, so that a key is missing there only where the session has ended. */
+/** What to do about a 401. A signed-in user needs no key, so for such a user `missing_api_key` means that the session has ended. */
 const wayIn = ({ status, code, message }) => {
   if (status === 401 && code === 'missing_api_key' && wasSignedIn) return html`Your session has ended. <a href="/dashboard/login?next=/dashboard/playground" onClick=${signIn}>Sign in again</a>. `;
   return `${message} ${status === 401 ? 'Write one under “Key of the gateway”. ' : ''}`;

@@ -1,4 +1,4 @@
-/** What stands in the playground: the form, and for each model its lane. Sends the turns. */
+/** The content of the playground: the form, and for each model its answers. Sends the turns. */
 import { useEffect, useRef, useState } from './html.js';
 import { ask } from './api.js';
 import { choices, firstChoice } from './callable.js';
@@ -12,7 +12,7 @@ import { askedOf, beforeOf, emptyForm, fieldsOf, formOf, lossOf, mostCompared, s
 
 /** Kept while the dashboard is open, so that people can look at another page and come back. `results`: of tool calls, by their id. */
 let draft = { form: emptyForm, lanes: /** @type {Turn[][]} */ ([[]]), key: '', results: /** @type {Record<string, string>} */ ({}), ...takeKept() };
-/** What stands in the playground now. */
+/** The present content of the playground. */
 export const draftNow = () => draft;
 
 /** @typedef {typeof draft} Draft */
@@ -52,7 +52,7 @@ function useDraft(params, models) {
       const { form, loss } = replay === null ? { form: await formIn(location.hash), loss: null } : await loggedForm(replay);
       change(() => ({ form: isCompared ? { ...form, models: [...form.models.slice(0, 1), ...othersOf(models, form)] } : form, lanes: [[]] }));
       setNote(loss);
-      // what a request loses is read before it is sent
+      // the note about what the request loses must be read before it is sent
       setDue(isCompared && replay !== null && isClicked(replay) && loss === null);
     };
     if (!isWaiting && (replay !== null || location.hash !== '')) fill().catch(({ message }) => setNote(message));
@@ -86,7 +86,7 @@ export function usePlayground(params, models) {
 
   /** Asks these models at once; `of` gives the turns before, and the messages of the new turn. */
   const run = (places, of) => {
-    // one for all lanes that run at the time, because a lane may get its results while another one still answers
+    // one controller for all lanes that run at one time, because a lane may get its tool results while another one still answers
     if (!isRunning || running.current?.signal.aborted !== false) running.current = new AbortController();
     for (const at of places) {
       const { turns, more } = of(at);

@@ -6,7 +6,7 @@ export function usePrinting() {
   const [isPrinting, setPrinting] = useState(() => matchMedia('print').matches);
   // an effect after the drawing would miss a print that begins between the two
   useLayoutEffect(() => {
-    // each part has a query of its own, and reads it here alone: where one has read that it is printed, browsers do not tell it again
+    // each part has a query of its own, and reads it only here: browsers do not report a change to a part that has already read it
     const paper = matchMedia('print');
     const changed = () => setPrinting(paper.matches);
     paper.addEventListener('change', changed);

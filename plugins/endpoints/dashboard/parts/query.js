@@ -46,10 +46,10 @@ function momentOf(text) {
   return Number.isNaN(at) ? null : at;
 }
 
-/** What an address holds beside times and filters: how a page shows what it shows. */
+/** Parameters of an address that are neither times nor filters: they say how a page shows its data. */
 const ofPages = ['cols', 'cursor', 'live', 'log', 'tab', 'by', 'sub', 'metric', 'view', 'top', 'rank', 'sort', 'order', 'meta'];
 
-/** Every other name is a filter: the server says what is wrong with one that it does not know. @param {string} name */
+/** Every other name is a filter: the server reports an unknown one. @param {string} name */
 export const isFilter = (name) => !ofPages.includes(name) && !timeFilters.includes(name);
 
 /** Whether there is such a filter. @param {string} name */
@@ -61,7 +61,7 @@ export function isKnown(name) {
 /** @param {URLSearchParams} params @returns {Filter[]} */
 export const filtersOf = (params) => [...params].filter(([name]) => isFilter(name)).map(([name, value]) => ({ field: name.replace(/^-/, ''), value, not: name.startsWith('-') }));
 
-/** The range as moments. A relative one ends now; an end alone ends the usual length of time. @param {URLSearchParams} params */
+/** The range as moments. A relative range ends now; an end without a start means the usual length of time before it. @param {URLSearchParams} params */
 export function rangeOf(params, now = Date.now()) {
   const since = params.get('since') ?? defaultSince;
   const span = spanOf(since) ?? day;
@@ -148,13 +148,13 @@ const unescaped = (text) => text.replaceAll(/\\(.)/g, '$1');
 const parts = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/i;
 const idOrBegin = /^0[\da-f]{7}(?:-[\da-f]{0,4}|-[\da-f]{4}-[\da-f]{0,4}|(?:-[\da-f]{4}){2}-[\da-f]{0,4}|(?:-[\da-f]{4}){3}-[\da-f]{0,12})?$/i;
 
-/** The id of a request, or its begin, that a text is which stands alone; also the id of an answer. Null where it is none: `core/log/record-id.ts`. @param {string} text */
+/** The id of a request or the start of one, or the id of an answer, if the text is nothing else. Null for any other text: `core/log/record-id.ts`. @param {string} text */
 export function idAlone(text) {
   const id = text.trim().replace(/^(?:chatcmpl-|resp_|msg_)/, '').replace(parts, '$1-$2-$3-$4-$5');
   return idOrBegin.test(id) ? id : null;
 }
 
-/** Whether it is all of an id. @param {string | null} id */
+/** Whether the text is a whole id. @param {string | null} id */
 export const isWholeId = (id) => id?.length === 36;
 
 /** `model:x -status:ok meta.team=a latency:>2s since:1h "words"`: the grammar of `core/log/search.ts`. A word without a field is searched for as text. @param {string} text @returns {Filter[]} */

@@ -79,7 +79,7 @@ function Tabs({ data, params }) {
     ['raw', 'Raw', null],
   ];
   const open = tabs.some(([name]) => name === params.get('tab')) ? params.get('tab') : 'conversation';
-  // a printed request has the four tabs that people read, and the open tab where it is another one
+  // a printed request shows the first four tabs, and the open tab if it is another one
   if (isPrinting) return tabs.filter(([name], at) => at < 4 || name === open).map(([name, label]) => html`<section key=${name}><h2 class="tab-title">${label}</h2><div class="tab"><${Tab} name=${name} data=${data} /></div></section>`);
   return html`<nav class="tabs" aria-label="Parts of the request">${tabs.map(([name, label, many]) => html`<a key=${name} href=${withParams({ tab: name === 'conversation' ? null : name })} aria-current=${open === name ? 'true' : undefined}>${label}${many !== null && many !== undefined && html` <span class="tab-count">${about(count(many), usageEstimated || reasoningEstimated)}</span>`}</a>`)}</nav>
     <div class="tab"><${Tab} name=${open} data=${data} /></div>`;

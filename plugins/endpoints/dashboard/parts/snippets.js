@@ -3,12 +3,12 @@
 const base = () => `${location.origin}/v1`;
 const indent = (text, by) => text.split('\n').join(`\n${' '.repeat(by)}`);
 
-/** What may have any names in it. */
+/** Fields whose inner names are free. */
 const schemas = new Set(['function', 'response_format', 'metadata']);
 
 /**
- * A part of a logged request without what only its own door understands.
- * @param {any} value @param {Set<string>} lost gets the names of what is taken out
+ * A part of a logged request without the fields that only its own door understands.
+ * @param {any} value @param {Set<string>} lost gets the names of the removed fields
  */
 function withoutNative(value, lost) {
   if (Array.isArray(value)) return value.filter((one) => !(one?.native?.isAll && lost.add(one.type ?? one.role))).map((one) => withoutNative(one, lost));
@@ -18,7 +18,7 @@ function withoutNative(value, lost) {
   return Object.fromEntries(Object.entries(rest).map(([name, inner]) => [name, schemas.has(name) ? inner : withoutNative(inner, lost)]));
 }
 
-/** A logged request as a caller of the chat door sends it: without what only its own door understands. @param {any} request @param {Set<string>} [lost] gets the names of that */
+/** A logged request as a caller of the chat door sends it, without the fields that only its own door understands. @param {any} request @param {Set<string>} [lost] gets the names of these fields */
 export function chatOf(request, lost = new Set()) {
   const { door: _door, ...body } = request ?? {};
   return withoutNative(body, lost);
@@ -29,7 +29,7 @@ const longest = 100_000;
 
 /** @param {any} body @param {Record<string, string>} [metadata] @param {string} [path] of the door; found by the body where absent */
 export function curlOf(body, metadata = {}, path = `/v1/${'messages' in body ? 'chat/completions' : 'embeddings'}`) {
-  // of a header without a value curl sends nothing, where its name does not end with a semicolon
+  // curl sends a header without a value only if its name ends with a semicolon
   const headers = Object.entries(metadata).map(([name, value]) => ` \\\n  -H '${shell(value === '' ? `x-gateway-${name};` : `x-gateway-${name}: ${value}`)}'`);
   const text = JSON.stringify(body);
   const data = new TextEncoder().encode(text).length > longest ? `--data-binary @- <<'JSON'\n${text}\nJSON\n` : `-d '${shell(text)}'`;
@@ -44,7 +44,7 @@ const pythonHeaders = (metadata) => python(Object.fromEntries(Object.entries(met
 /** @param {Record<string, string>} metadata */
 const nodeHeaders = (metadata) => `{${Object.entries(metadata).map(([name, value]) => `${JSON.stringify(`x-gateway-${name}`)}:${isAscii(value) ? JSON.stringify(value) : `Buffer.from(${JSON.stringify(value)}).toString('latin1')`}`).join()}}`;
 
-/** The arguments of the client in Python. It refuses any other one. */
+/** The arguments that the Python client accepts. It refuses any other argument. */
 const ofClient = new Set(['model', 'messages', 'stream', 'stream_options', 'reasoning_effort', 'max_completion_tokens', 'max_tokens', 'temperature', 'top_p', 'n', 'stop', 'seed', 'tools', 'tool_choice', 'parallel_tool_calls', 'response_format', 'presence_penalty', 'frequency_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'user']);
 
 /** @param {Record<string, any>} body @param {Record<string, string>} [metadata] */

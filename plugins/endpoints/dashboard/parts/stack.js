@@ -5,7 +5,7 @@ import { nameOf } from './value-name.js';
 
 const palette = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6', '--c7', '--c8'];
 
-/** What the parts leave of the whole; 0 where the difference is only the rounding of floats. @param {number} whole @param {number[]} parts */
+/** The part of the whole that the parts leave; 0 where the difference is only the rounding of floats. @param {number} whole @param {number[]} parts */
 function restOf(whole, parts) {
   const rest = whole - parts.reduce((sum, part) => sum + part, 0);
   return rest > whole * 1e-9 ? rest : 0;

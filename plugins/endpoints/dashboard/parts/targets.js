@@ -1,10 +1,10 @@
-/** The targets that requests keep away from now: which, why and until when, with a way to end a rest. */
+/** The targets that rest now: which, why and until when, with a button to end a rest. */
 import { html, useState } from './html.js';
 import { ask, useData } from './api.js';
 import { clock, count, plural } from './format.js';
 import { Icon } from './icons.js';
 
-/** Nothing where every target stands in its place, and where the config has no route/health. */
+/** Empty where no target rests or is asked last, and where the config has no route/health. */
 export function RestingTargets() {
   const { data, reload } = useData('/api/targets', { everyMs: 5000 });
   const resting = data?.data.filter(({ state }) => state !== 'standing') ?? [];

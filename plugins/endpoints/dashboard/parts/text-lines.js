@@ -1,7 +1,7 @@
 /** Finds lines of a text, with the lines that they belong to by their indentation. */
 const indentOf = (line) => line.search(/\S|$/);
 
-/** Of a block that is found, so many lines are shown. */
+/** The most lines that are shown of a block that was found. */
 const mostBelow = 30;
 
 /**

@@ -19,7 +19,7 @@ function rowsOf(record) {
   const { attempts, durationMs } = record;
   const starts = startsOf(record);
   const ends = attempts.map((attempt, at) => starts[at] + attempt.durationMs);
-  // of attempts beside each other the first one that ended comes first
+  // for attempts at one time, the first one that ended comes first
   const own = attempts.length === 0 ? durationMs : Math.min(...starts);
   const rows = attempts.flatMap((attempt, at) => {
     const before = Math.max(own, ...ends.filter((_, other) => starts[other] < starts[at] || (starts[other] === starts[at] && other < at)));
@@ -28,7 +28,7 @@ function rowsOf(record) {
   return { rows: [{ name: 'gateway', note: ownNote(record), parts: [{ kind: 'own', from: 0, to: own }], tone: '', text: duration(own) }, ...rows], end: Math.max(durationMs, ...ends, 1) };
 }
 
-/** As many plugins are named. */
+/** The most plugins that are named. */
 const mostNamed = 3;
 
 /** The plugins that took a time that can be seen, the slowest first. Their time is that of the whole request. */
@@ -42,7 +42,7 @@ const pause = (from, to, at) => ({ name: 'waited', note: `before attempt ${at + 
 
 function rowOf({ provider, outcome, status, error, durationMs, timeToFirstTokenMs: first, timeToAnswerMs: answer = first }, at, from) {
   const isAnswered = outcome === 'answered';
-  // another one was quicker, which is no failure
+  // another attempt was quicker, which is no failure
   if (outcome === 'outrun') return { name: `${at + 1} ${provider}`, note: outcome, parts: [{ kind: 'wait', from, to: from + durationMs }], tone: '', text: duration(durationMs) };
   const steps = [['wait', 0, first ?? 0], ['thought', first ?? 0, answer ?? 0], [isAnswered ? 'answer' : 'bad', answer ?? 0, durationMs]];
   const parts = steps.filter(([kind, begin, end], place) => place === 2 || end > begin || (kind === 'wait' && first !== null)).map(([kind, begin, end]) => ({ kind, from: from + begin, to: from + end }));
@@ -51,10 +51,10 @@ function rowOf({ provider, outcome, status, error, durationMs, timeToFirstTokenM
   return { name: `${at + 1} ${provider}`, note: `${said}${error ? `: ${error}` : ''}`, parts, tone: isAnswered ? '' : 'bad', text: duration(durationMs) };
 }
 
-/** When the attempt began that the others are compared with: with the request, unless other attempts came before. */
+/** When the attempt began that is compared with others: with the request, unless other attempts came before. */
 const comparedFrom = (record) => (record.attempts.length > 1 ? (startsOf(record).at(-1) ?? 0) : 0);
 
-/** What is usual of the first token and of the whole, each from its p50 to its p95. */
+/** The usual time of the first token and of the whole answer, each from its p50 to its p95. */
 function bandsOf(typical, { stream }) {
   if (typical === null) return [];
   const { latencyP50Ms, latencyP95Ms, timeToFirstTokenP50Ms, timeToFirstTokenP95Ms } = typical;

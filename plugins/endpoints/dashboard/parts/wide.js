@@ -1,4 +1,4 @@
-/** Marks elements that are wider than their place with the sides on which there is more, and makes wide tables scroll by keyboard. */
+/** Marks elements that are wider than their space with the sides on which there is more content, and makes wide tables scroll by keyboard. */
 
 const scrollers = '.table-scroll, .side ul, .tabs';
 const ofTables = ['tabindex', 'role', 'aria-label'];

@@ -1,4 +1,4 @@
-/** How `logs` and `stats` ask the log API: of the gateway that runs, or, where none answers, of one in this process without a port. */
+/** How `logs` and `stats` ask the log API: at the gateway that runs, or, where none answers, in this process without a port. */
 import type { Config } from '../../../../core/config.ts';
 import { Exit } from '../../../../core/exit.ts';
 import type { CommandRun } from '../../../../core/host/command.ts';
@@ -11,7 +11,7 @@ export type Ask = (path: string, more?: { readonly headers?: Readonly<Record<str
 
 export interface Connection {
   readonly ask: Ask;
-  /** False: no gateway answers, and this process reads the store. */
+  /** False: no gateway answers, so this process reads the store. */
   readonly isRunning: boolean;
 }
 
@@ -26,11 +26,11 @@ export interface ConnectParts extends Pick<CommandRun, 'askRunning'> {
 /** A gateway that `--host` or `--port` names. */
 export interface Named {
   readonly url: string;
-  /** False: it is on another machine, whose log is not in the store of this one. */
+  /** False: the gateway is on another machine, whose log is not in the store of this machine. */
   readonly isHere: boolean;
 }
 
-/** `host` and `port` stand in the place of those of the config; null: they do not. */
+/** `host` and `port` replace those of the config; null: neither is given. */
 export function namedBy({ server }: { readonly server: Pick<Config['server'], 'host' | 'port' | 'tls'> }, { host, port }: { readonly host: string | null; readonly port: number | null }): Named {
   const listens = host ?? server.host;
   const reachable = listens === '0.0.0.0' ? '127.0.0.1' : listens === '::' ? '::1' : listens;
@@ -70,7 +70,7 @@ async function runs(ask: Ask): Promise<boolean> {
 
 const fetchOf = ({ isHere }: Pick<Named, 'isHere'>): typeof fetchRunning => (isHere ? fetchRunning : fetch);
 
-/** Whether a Model Gateway that keeps a log answers there. */
+/** Whether a Model Gateway with a log answers at this address. */
 async function answers({ url, isHere }: Named, headers: Readonly<Record<string, string>>): Promise<boolean> {
   const signal = AbortSignal.timeout(patienceMs);
   const response = await fetchOf({ isHere })(`${url}/api/status`, { headers, signal }).catch((cause: Error) => {

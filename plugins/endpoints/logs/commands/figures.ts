@@ -1,4 +1,4 @@
-/** Figures of the log as text for a terminal. `–` stands for a figure that nobody knows. */
+/** Figures of the log as text for a terminal. An unknown figure is shown as `–`. */
 
 export const count = (value: number | null): string => (value === null ? '–' : String(value));
 

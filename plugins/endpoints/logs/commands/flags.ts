@@ -29,7 +29,7 @@ export const filterFlags: Readonly<Record<string, Flag>> = Object.fromEntries(
 /** The dimension of a sum. */
 export const byFlag: Flag = { type: 'string', value: 'WHAT', help: dimensionWords };
 
-/** Names another gateway than the one that runs with this config. */
+/** Flags that name another gateway than the one that runs with this config. */
 export const addressFlags: Readonly<Record<string, Flag>> = {
   port: { type: 'string', short: 'p', value: 'N', range: [0, 65_535], help: 'ask the gateway at this port; without it, and without --host, the one that runs with this config' },
   host: { type: 'string', short: 'H', value: 'H', help: 'ask the gateway at this address' },
@@ -75,7 +75,7 @@ function keyed(flag: string, prefix: string, text: string): [string, string] {
   return [`${prefix}${text.slice(0, at)}`, text.slice(at + 1)];
 }
 
-/** The grammar of filters throws an answer of the API for a fault. On a command line that fault is one of usage. */
+/** Turns a fault of a filter, which is an answer of the API, into a usage error of the command line. */
 function orUsageError<T>(read: () => T): T {
   try {
     return read();

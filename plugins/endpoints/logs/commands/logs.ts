@@ -23,7 +23,7 @@ export async function showLogs({ ask, isRunning }: Connection, selection: Select
 
 const largestPage = 1000;
 
-/** The newest requests. The newest of all is last, so that it stands next to the prompt. */
+/** The newest requests. The newest one is printed last, so that it is next to the prompt. */
 async function newest(ask: Ask, { filter, limit }: Pick<Selection, 'filter' | 'limit'>): Promise<LoggedRequest[]> {
   const records: LoggedRequest[] = [];
   let cursor: string | null = null;
@@ -59,7 +59,7 @@ async function follow(ask: Ask, { selection, begin, show }: Following, { say }: 
   let isAway = false;
   for (;;) {
     try {
-      // the tail is opened before the list is read, so that no request is in neither
+      // the tail is opened before the list is read, so that no request is missed between the two
       const response = await ask(`/api/logs/stream?${selection.filter.toString()}`, lastId === null ? {} : { headers: { 'last-event-id': lastId } });
       isAway = false;
       if (!isListed) {

@@ -1,4 +1,4 @@
-/** What stands around the blocks of an answer: why it ended, what it used, and errors. */
+/** The parts of an answer around its blocks: why it ended, what it used, and errors. */
 import { unknownUsage } from '../../../../core/chat.ts';
 import type { Chunk, FinishReason, Usage } from '../../../../core/chat.ts';
 import type { GatewayError } from '../../../../core/errors.ts';
@@ -6,7 +6,7 @@ import type { ReplyHead } from '../../../../core/pipeline/door.ts';
 import { type Fields, fieldsOf } from '../../../../core/wire/fields.ts';
 import { form, threadParam } from '../parse/request.ts';
 
-/** A chunk with what only this format knows. */
+/** A chunk that only this format has a form for. */
 export type NativeChunk = Extract<Chunk, { readonly type: 'native' }>;
 
 export const isOurs = (chunk: Chunk): chunk is NativeChunk => chunk.type === 'native' && chunk.form === form;
@@ -25,7 +25,7 @@ export class CallFields {
   }
 }
 
-/** Stop reasons that tell more than the reason in the log. */
+/** Stop reasons that are more exact than the reason in the log. */
 const natives: Readonly<Record<string, FinishReason>> = {
   end_turn: 'completed',
   stop_sequence: 'completed',
@@ -39,7 +39,7 @@ const natives: Readonly<Record<string, FinishReason>> = {
 
 const usual: Readonly<Record<FinishReason, string>> = { completed: 'end_turn', length_limit: 'max_tokens', tool_calls: 'tool_use', content_filter: 'refusal' };
 
-/** The provider's own word where it is one of this format and means the same. */
+/** The provider's own word where it is a word of this format and means the same. */
 function stopReason(reason: FinishReason, native: string | null): string {
   return native !== null && Object.hasOwn(natives, native) && natives[native] === reason ? native : usual[reason];
 }
@@ -48,7 +48,7 @@ function stopReason(reason: FinishReason, native: string | null): string {
 export function usageOf(usage: Usage, more: Fields): object {
   const { input, cacheRead, cacheWrite, cacheWrite1h, answer, reasoning, webSearches = null } = usage;
   return {
-    // SDKs add these two up, so they are numbers where nobody counted too
+    // SDKs add these two counts up, so they must be numbers even where nobody counted
     input_tokens: input ?? 0,
     cache_creation_input_tokens: cacheWrite,
     cache_read_input_tokens: cacheRead,
@@ -60,7 +60,7 @@ export function usageOf(usage: Usage, more: Fields): object {
   };
 }
 
-/** What a message says beside its content. */
+/** The fields of a message beside its content. */
 export class Ending {
   usage: Usage = unknownUsage;
   #usage: Fields = {};
@@ -69,7 +69,7 @@ export class Ending {
   #reason: FinishReason = 'completed';
   #native: string | null = null;
 
-  /** True if the chunk is none of the content. */
+  /** True if the chunk is not part of the content. */
   take(chunk: Chunk): boolean {
     if (chunk.type === 'usage') this.usage = chunk.usage;
     else if (chunk.type === 'finish') this.finish(chunk.reason, chunk.native);
@@ -112,13 +112,13 @@ const types: ReadonlyMap<number, string> = new Map([
 
 const typeOf = (status: number): string => types.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
 
-/** The words of this API itself. The second ones are about a `max_tokens` for which the prompt leaves no room. */
+/** Messages that this API itself uses. The second pattern is about a `max_tokens` for which the prompt leaves no room. */
 const ownWords = /prompt is too long|exceed context limit/i;
 
-/** wire: errors of this API have no code. By these words Claude Code knows that it must shorten the conversation. */
+/** wire: errors of this API have no code. Claude Code recognises by these words that it must shorten the conversation. */
 const wordsOf = ({ code, message }: GatewayError): string => (code === 'context_length_exceeded' && !ownWords.test(message) ? `prompt is too long: ${message}` : message);
 
-/** wire: by this detail the SDKs know that they must send the whole conversation, and no thread (Anthropic: Message threads) */
+/** wire: the SDKs recognise by this detail that they must send the whole conversation, and no thread (Anthropic: Message threads) */
 const detailsOf = ({ param }: GatewayError): object => (param === threadParam ? { details: { error_code: 'thread_unsupported_request' } } : {});
 
 /** The body of an error reply, and the data of an error event. @param id of the request, as in `x-request-id` */

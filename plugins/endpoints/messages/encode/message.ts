@@ -32,7 +32,7 @@ class Content {
   #thought: Thought | null = null;
   #text: Text | null = null;
   readonly #callFields = new CallFields();
-  /** State that came after a text. wire: the last block of a message cannot be thinking (Anthropic: error text), so it goes before the text where nothing follows. */
+  /** State that came after a text. wire: the last block of a message cannot be thinking (Anthropic: error text), so the state goes before the text where nothing follows. */
   #late: object[] = [];
 
   constructor(calls: readonly FoldedToolCall[]) {
@@ -80,7 +80,7 @@ class Content {
     return this.#thought;
   }
 
-  /** The state of the thought before it, or one that stands by itself. */
+  /** The state of the thought before it, or of a thought without a text. */
   #addDetail(detail: ReasoningDetail): void {
     if (this.#thought?.takes(detail) !== true) this.#addState({ type: 'redacted_thinking', data: toOpaque(detail) });
     else if (this.#thought.take(detail)) this.#close();

@@ -13,7 +13,7 @@ import { Thought } from './thought.ts';
 
 const event = (type: string, data: string): string => `event: ${type}\ndata: ${data}\n\n`;
 
-/** The block that grows. `input`: the arguments of a call so far. `last`: their last character that is no blank. `isWhole`: null where nobody has asked since the last piece. */
+/** The open block. `input`: the arguments of a call so far. `last`: their last character that is not blank. `isWhole`: null where it was not computed since the last piece. */
 type Open = { readonly kind: 'text' } | { readonly kind: 'thinking'; readonly thought: Thought } | { readonly kind: 'call'; readonly call: number; input: string; last: string; isWhole: boolean | null };
 
 /** The type of a delta, and the field with its text. */
@@ -138,7 +138,7 @@ class StreamEncoder implements Encoder {
     this.#out += `${this.#opening}${JSON.stringify(text)}}}\n\n`;
   }
 
-  /** The state of the thought before it, or one that stands by itself. */
+  /** The state of the thought before it, or of a thought without a text. */
   #addDetail(detail: ReasoningDetail): void {
     if (this.#open?.kind === 'thinking' && this.#open.thought.takes(detail)) {
       if (this.#open.thought.take(detail)) this.#close();
@@ -195,8 +195,8 @@ class StreamEncoder implements Encoder {
 }
 
 /**
- * Whether nothing more is to come for a call. cost: to look at the end of a text that grows copies all of it each time. What was found is kept,
- * because while a call is not whole, each piece of the blocks behind it asks again.
+ * Whether a call is complete. cost: to look at the end of a growing text copies all of it each time. The result is kept,
+ * because while a call is not complete, each piece of the blocks behind it asks again.
  */
 const isWhole = (open: Open & { readonly kind: 'call' }): boolean => (open.isWhole ??= open.last === '}' && objectIn(open.input) !== null);
 

@@ -1,4 +1,4 @@
-/** The conversation: messages that are lists of blocks, as messages of the form in the middle. */
+/** The conversation: reads messages, which are lists of blocks here, as messages of `core/chat.ts`. */
 import type { ContentPart, Message, ReasoningDetail, ToolCall } from '../../../../core/chat.ts';
 import { type Check, list, missing, object, optional, text, wrongType, wrongValue } from '../../../../core/wire/checks.ts';
 import type { Fields } from '../../../../core/wire/fields.ts';
@@ -66,7 +66,7 @@ function assistantTurn(param: string, content: unknown): Turn {
   return [said.message()];
 }
 
-/** What the assistant said, block by block. */
+/** The content of an assistant message, block by block. */
 class Said {
   readonly #parts: ContentPart[] = [];
   readonly #calls: ToolCall[] = [];
@@ -92,7 +92,7 @@ class Said {
     }
   }
 
-  /** wire: a summary stands for all that was said before it, which clients may leave out then (Anthropic: Compaction) */
+  /** wire: a summary replaces everything before it, which clients may then leave out (Anthropic: Compaction) */
   #addSummary(block: Fields): void {
     const { content: summary } = block;
     if (typeof summary !== 'string' || summary === '') return this.#addForeign(block);
@@ -116,7 +116,7 @@ class Said {
     this.#addState(optional(`${param}.signature`, signature, text) ?? '', (state) => fromOpaque(state, thought) ?? { type: 'reasoning.text', text: thought, signature: state });
   }
 
-  /** A string that this gateway did not make has an issuer whom nobody knows: the detail names none, and is sent to nobody. */
+  /** A string that this gateway did not make has an unknown issuer: its detail names no provider, so it is sent to none. */
   #addState(state: string, detailOf: (state: string) => ReasoningDetail): void {
     if (state === '') return;
     const detail = detailOf(state);

@@ -1,9 +1,9 @@
-/** Content blocks of a user, of instructions and of tool results as parts. What only this format has stays beside the part, for providers of the same format. */
+/** Content blocks of a user, of instructions and of tool results as parts. Fields that only this format has are kept beside the part, for providers of the same format. */
 import type { ContentPart, Native } from '../../../../core/chat.ts';
 import { type Check, object, optional, text, wrongType } from '../../../../core/wire/checks.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../../../core/wire/fields.ts';
 
-/** Where the caller marks that the prompt up to here is to be cached: a field that other formats have too, so it stays at its place. */
+/** The mark that the prompt up to this block is to be cached. Other formats have the field too, so it stays at its place. */
 interface Marked {
   readonly cache_control?: unknown;
 }
@@ -13,7 +13,7 @@ export const markOf = ({ cache_control: mark }: Fields): Marked => (isFields(mar
 
 const ofPart = new Set(['type', 'cache_control']);
 
-/** What other formats cannot say of a block. @param where the path of the field without its numbers, for `x-adjusted` */
+/** The fields of a block that other formats do not have. @param where the path of the field without its numbers, for `x-adjusted` */
 export function nativeOf(where: string, given: Fields): { readonly native?: Native } {
   const fields = Object.fromEntries(Object.entries(given).filter(([name, value]) => value !== null && value !== undefined && !ofPart.has(name)));
   const names = Object.keys(fields);
@@ -101,7 +101,7 @@ function referencePart(param: string, block: Fields): ContentPart {
   return { type: 'text', text: `The tool "${text(`${param}.tool_name`, block['tool_name'])}" can be called now.`, ...markOf(block), native: { fields: withoutMark(block) } };
 }
 
-/** The text of a content that has nothing else; null where it has. */
+/** The text of a content that has only text; null for any other content. */
 function wordsIn(param: string, content: unknown): string | null {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) throw wrongType(param, 'a string or an array of blocks', content);

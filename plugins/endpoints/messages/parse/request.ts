@@ -1,4 +1,4 @@
-/** Checks the body of a request field by field. What only this format has is kept for providers of the same format, and named where another one is asked. */
+/** Checks the body of a request field by field. Fields that only this format has are kept for providers of the same format, and reported where another provider is asked. */
 import { hash } from 'node:crypto';
 import type { ChatRequest, Native } from '../../../../core/chat.ts';
 import { GatewayError } from '../../../../core/errors.ts';
@@ -8,7 +8,7 @@ import { conversationOf } from './messages.ts';
 import { betweenTools, thinkingOf, type Thinking } from './thinking.ts';
 import { choiceOf, formatOf, toolsOf } from './tools.ts';
 
-/** The name of this wire format in the form in the middle. */
+/** The name of this wire format (`ChatRequest.form`). */
 export const form = 'messages';
 
 /** The parameter of a conversation that the server keeps between two requests. */

@@ -1,4 +1,4 @@
-/** How hard the model should think: `thinking` and `output_config.effort` as the effort or the budget of the form in the middle. */
+/** How hard the model should think: reads `thinking` and `output_config.effort` as the gateway's effort or budget. */
 import { efforts, unsetReasoning } from '../../../../core/chat.ts';
 import type { Effort, Reasoning } from '../../../../core/chat.ts';
 import { integer, object, optional, text, wrongValue } from '../../../../core/wire/checks.ts';
@@ -34,7 +34,7 @@ export function thinkingOf(value: unknown, config: Fields): Thinking {
     case betweenTools:
       return { reasoning: unsetReasoning, thinking: { type, ...more }, config };
     case 'adaptive':
-      // the word that has no place among the efforts goes out as it is where the provider knows it
+      // a word that is not one of the gateway's efforts goes out unchanged where the provider knows it
       return { reasoning: { effort: known ?? usual, maxTokens: null, field: known === null ? 'thinking' : 'output_config.effort' }, thinking: more, config: asked === 'max' ? config : others };
     case 'enabled':
       return { reasoning: { effort: null, maxTokens: integer('thinking.budget_tokens', budget), field: 'thinking.budget_tokens' }, thinking: more, config };

@@ -30,14 +30,14 @@ export interface StoreClient extends Reader, KeyCalls, Pick<OwnCalls, 'ping' | '
 export interface ClientEvents {
   readonly logger: Logger;
   readonly disk: (change: { readonly removed: number; readonly elsewhere: number }) => void;
-  /** Called when somebody has deleted the folder of this gateway's journal, again and again until it is there. */
+  /** Called while the folder of this gateway's journal is missing, because somebody has deleted it: again and again until the folder exists. */
   readonly gone: () => void;
-  /** Called when the store has refused so many records. They are counted here, so that the end of the thread or its silence takes none away. */
+  /** Called with the number of records that the store has refused. The caller counts them, so that no count is lost when the thread ends or is silent. */
   readonly buried: (records: number) => void;
 }
 
 const queryMs = 10_000;
-/** cost: with V8's own 48 MB the process takes 140 MB more under load, with 24 MB 20 MB more, for the same CPU. */
+/** cost: under load, V8's default of 48 MB makes the process 140 MB larger, and 24 MB makes it 20 MB larger, for the same CPU. */
 const youngMb = 8;
 const backoffMs = { first: 100, most: 5000 };
 
@@ -103,7 +103,7 @@ interface Thread {
 
 interface ThreadEvents extends ClientEvents {
   readonly calls: Calls;
-  /** Called after the first attempt to open the store, with the reason where a migration failed. */
+  /** Called after the first attempt to open the store; with the reason where a migration failed. */
   readonly opened: (refusal: string | null) => void;
 }
 
@@ -113,7 +113,7 @@ function keepRunning(settings: WorkerSettings, { logger, disk, gone, buried, cal
   let crashes = 0;
   let drainedBefore = 0;
   const start = (): void => {
-    // Node may have been started with options that it refuses for a worker
+    // the options of this Node process may not be allowed for a worker
     const worker = new Worker(workerFile, { workerData: { ...settings, drainedBefore } satisfies WorkerSettings, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: youngMb } });
     thread.worker = worker;
     worker.unref();
@@ -149,7 +149,7 @@ const endMs = 1000;
 
 /** safety: a thread that is terminated while it runs or ends can end the process with it (SIGSEGV, nodejs/node#56312), so it has time to end by itself. */
 async function ended(worker: Worker): Promise<void> {
-  // nothing else may keep the process until then
+  // keeps the process alive until the thread has ended
   worker.ref();
   const late = AbortSignal.timeout(endMs);
   await once(worker, 'exit', { signal: late }).catch(() => {});

@@ -29,7 +29,7 @@ export interface DrainSettings {
 interface Batch {
   readonly taken: Taken;
   readonly rows: readonly Row[];
-  /** So many of them are in the store. */
+  /** How many records of the batch are in the store. */
   stored: number;
 }
 
@@ -38,7 +38,7 @@ const retainEveryMs = 600_000;
 const retainAgainMs = 60_000;
 const readAgainMs = 60_000;
 
-/** The disk does not give back what is in a journal. */
+/** The disk cannot read what is in a journal. */
 class Unreadable extends Error {}
 
 function read(tail: Tail, after: Taken | undefined): Taken | null {
@@ -49,7 +49,7 @@ function read(tail: Tail, after: Taken | undefined): Taken | null {
   }
 }
 
-/** safety: a journal of a dead gateway whose folder cannot be looked at must not keep the others from being stored. When it is read, it is put off. */
+/** The bytes of an orphan that are not stored. safety: a journal whose folder cannot be read must not keep the others from being stored. It is put off when it is read. */
 function behindOf(orphan: Tail): number {
   try {
     return orphan.behindBytes;
@@ -63,7 +63,7 @@ export class Drain {
   /** How many records of this gateway are in the store. */
   drained = 0;
   lastDrainAt: number | null = null;
-  /** The last step left nothing to do that cannot wait for more records. */
+  /** Whether the last step left nothing, except records that may wait for more. */
   isCaughtUp = false;
 
   readonly #settings: DrainSettings;
@@ -73,7 +73,7 @@ export class Drain {
   readonly #unreadable = new Map<string, number>();
   /** safety: batches that were read and are not in the store yet. A batch that the store did not take stays here, and is tried again. */
   readonly #ready = new Map<Tail, Batch[]>();
-  /** Requests that began in a journal here and whose end another writer of the process has. */
+  /** Requests whose start is in a journal here and whose end another writer of the process has. */
   readonly #endElsewhere = new Set<string>();
   /** How many rows are inserted at once: fewer after the store has taken too long. */
   #atOnce: number;
@@ -100,7 +100,7 @@ export class Drain {
   async step(): Promise<boolean> {
     this.adopt();
     this.isCaughtUp = false;
-    // a batch that was read before this step lacks what has been written since
+    // a batch that was read before this step lacks the records that were written since
     const hasWaited = (this.#ready.get(this.#own)?.length ?? 0) > 0;
     const worked = await this.#drain(this.#own);
     const isBehind = hasWaited || this.#ready.get(this.#own)?.length !== 0;
@@ -111,17 +111,17 @@ export class Drain {
     return retained || worked || orphans.length > 0;
   }
 
-  /** From now on no journal that has ended calls these requests interrupted. */
+  /** From now on, a journal that ends does not mark these requests as interrupted. */
   endElsewhere(ids: readonly string[]): void {
     for (const id of ids) this.#endElsewhere.add(id);
   }
 
-  /** Call it when nothing waits. Else the next process would store once more what was deleted in the store meanwhile. */
+  /** Call this when nothing waits. Otherwise the next process would store records again that were deleted in the store meanwhile. */
   rest(): void {
     try {
       this.#own.save();
     } catch {
-      // a disk that takes no cursor: what is stored is stored, and the next batch tries again
+      // the disk cannot write the cursor: the records are stored, and the next batch tries again
     }
   }
 
@@ -194,7 +194,7 @@ export class Drain {
     }
   }
 
-  /** safety: one journal that the disk does not give back must not keep all others, and the log itself, from being read. */
+  /** safety: a journal that cannot be read must not keep all other journals, and the log itself, from being read. */
   #putOff({ folder, claim }: Instance, reason: string): void {
     if (!this.#unreadable.has(folder)) this.#settings.warn('the journal that a dead gateway left cannot be read; it stays where it is and is tried again, and the others are stored', { folder, reason });
     this.#unreadable.set(folder, performance.now() + readAgainMs);
@@ -251,7 +251,7 @@ export class Drain {
     }
   }
 
-  /** safety: what took too long is tried again in smaller pieces. A slow store would be sent the same batch for ever. */
+  /** safety: a batch that took too long is retried in smaller pieces. Otherwise a slow store would get the same batch for ever. */
   async #store(batch: Batch): Promise<void> {
     while (batch.stored < batch.rows.length) {
       const piece = batch.rows.slice(batch.stored, batch.stored + this.#atOnce);

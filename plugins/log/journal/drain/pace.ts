@@ -5,7 +5,7 @@
 
 /** The pause between two looks at the journal. */
 export const lookEveryMs = 100;
-/** The same while the journal is empty. cost: with the shorter one, a gateway that nobody asks takes 1 % of a core. Who reads the log does not wait for it. */
+/** The pause while the journal is empty. cost: with the shorter pause, an idle gateway takes 1 % of a core. A reader of the log does not wait for this pause. */
 export const lookAtEmptyEveryMs = 500;
 
 /** A journal that grows faster between two looks belongs to a gateway under load. */
@@ -18,7 +18,7 @@ export class Pace {
   #bytes = 0;
   #waitingSince: number | null = null;
 
-  /** Whether to drain now, with so many bytes in the journal. */
+  /** Whether the drain should run now, with so many bytes in the journal. */
   isDue(bytes: number, nowMs: number): boolean {
     const grown = bytes - this.#bytes;
     const since = (this.#waitingSince ??= nowMs);

@@ -8,7 +8,7 @@ export interface WorkerSettings extends StoreSettings {
   readonly root: string;
   /** The journal of this gateway. */
   readonly folder: string;
-  /** How many of its records threads before this one have stored. */
+  /** How many records of this gateway earlier threads have stored. */
   readonly drainedBefore?: number;
 }
 
@@ -31,9 +31,9 @@ export interface OwnCalls extends KeyCalls {
   state(): Promise<WorkerState>;
   /** Resolves when the store has everything that was in the journal at the time of the call. */
   flush(): Promise<void>;
-  /** Tells of requests whose end waits in the memory of another writer: no journal that ends calls them interrupted. */
+  /** Names requests whose end is still in the memory of another writer: a journal that ends does not mark them as interrupted. */
   endElsewhere(ids: readonly string[]): Promise<void>;
-  /** Call it when the journal is closed: drains the journal for at most this time, then ends the worker. True: the store has the whole journal. */
+  /** Call this when the journal is closed: drains the journal for at most this time, then ends the worker. True: the store has the whole journal. */
   finish(withinMs: number): Promise<boolean>;
 }
 
@@ -58,13 +58,13 @@ export type CallResult = { readonly value: unknown } | { readonly fault: StoreFa
 
 export type Told =
   | { readonly type: 'answer'; readonly id: number; readonly answer: CallResult }
-  /** After the first attempt to open the store; `refusal`: the gateway is not to start. */
+  /** Sent after the first attempt to open the store; `refusal`: the gateway must not start. */
   | { readonly type: 'opened'; readonly refusal: string | null }
   /** How many records of this gateway are in the store. */
   | { readonly type: 'drained'; readonly drained: number }
   /** How many records the store has refused since the last such message. */
   | { readonly type: 'buried'; readonly records: number }
-  /** The folder of this gateway's journal is not there any more. Said again until it is. */
+  /** The folder of this gateway's journal is missing. Sent again until the folder exists. */
   | { readonly type: 'gone' }
   | { readonly type: 'disk'; readonly removed: number; readonly elsewhere: number }
   | { readonly type: 'log'; readonly level: 'info' | 'warn' | 'error'; readonly message: string; readonly facts: Readonly<Record<string, unknown>> };

@@ -12,7 +12,7 @@ export interface Taken {
   readonly entries: readonly Entry[];
   readonly end: { readonly segment: number; readonly offset: number };
   readonly open: ReadonlyMap<string, string>;
-  /** The batch holds as much as one may: there is probably more. */
+  /** The batch is as large as allowed, so there is probably more. */
   readonly isFull: boolean;
   /** The journal has ended, and this batch is its last one. */
   readonly isLast: boolean;
@@ -21,7 +21,7 @@ export interface Taken {
 export interface TailEvents {
   /** Segments of this size were deleted. */
   removed(bytes: number): void;
-  /** So many bytes were no frame, and were left out. */
+  /** Called with the number of bytes that were not a frame, and were skipped. */
   damaged(bytes: number, segment: number): void;
   /** Whether the end of this request is in another journal. */
   endsElsewhere?(id: string): boolean;
@@ -43,9 +43,9 @@ export class Tail {
   #open: Map<string, string>;
   /** cost: all reads go into the same memory. V8 counts the bytes of buffers, and collected the whole heap for each new one of eight megabytes. */
   #room: Buffer = none;
-  /** The part of it that was read last. */
+  /** The part of that memory that was read last. */
   #buffer: Buffer = none;
-  /** The instance writes no more, so an incomplete frame stays incomplete. */
+  /** The instance writes no more, so an incomplete frame will stay incomplete. */
   #isEnded: boolean;
   #isDone = false;
   #cursorAt = 0;
@@ -65,14 +65,14 @@ export class Tail {
     this.#open = new Map(open.map((payload) => [idOf(payload), payload]));
   }
 
-  /** Call it when the writer has closed: what is read from now on is the end of the journal. */
+  /** Call this when the writer has closed the journal: what is read from now on is its end. */
   end(): void {
     this.#isEnded = true;
   }
 
   /** Bytes that the store does not have yet. */
   get behindBytes(): number {
-    // a segment that was deleted has no bytes any more, and the offset is one in it
+    // a deleted segment has no bytes any more, and the offset is a place in the current segment
     return segmentsOf(this.folder).filter((segment) => segment >= this.#segment).reduce((sum, segment) => sum + Math.max(0, sizeOf(pathOf(this.folder, segment)) - (segment === this.#segment ? this.#offset : 0)), 0);
   }
 
@@ -112,7 +112,7 @@ export class Tail {
     return moved || isLast ? { entries, end: at, open, isFull, isLast } : null;
   }
 
-  /** Call it when the store has the batch. */
+  /** Call this when the store has the batch. */
   commit({ end, open, isLast }: Taken): void {
     this.#segment = end.segment;
     this.#offset = end.offset;
@@ -123,7 +123,7 @@ export class Tail {
     else if (performance.now() - this.#cursorAt > cursorEveryMs) this.save();
   }
 
-  /** Writes the cursor: up to which place the store has the journal. */
+  /** Writes the cursor: the place up to which the store has the journal. */
   save(): void {
     const cursor = { segment: this.#segment, offset: this.#offset, open: [...this.#open.values()] };
     this.#cursorAt = performance.now();
@@ -146,7 +146,7 @@ export class Tail {
     if (this.#room.length > readBytes) this.#room = none;
   }
 
-  /** On a disk that the journal has filled there is no room for the cursor. Then the oldest segment, which the store has, makes room. */
+  /** Saves the cursor on a disk that the journal has filled: the store has the oldest segment, so it is deleted to make room. */
   #saveAndUnlink(): void {
     try {
       this.save();
@@ -188,7 +188,7 @@ export class Tail {
         return frameOf(decoded.kind, decoded.content);
       }
       const isClosed = this.#isEnded || this.#hasAfter(at.segment);
-      // the writer may have added to this segment after it was read and before it began the next one
+      // the writer may have added to this segment after it was read, before it began the next segment
       if (decoded === 'incomplete' && (!isClosed || this.#grown(at, whole.length - begin))) return 'waiting';
       if (whole.length > begin) {
         this.#stepOver(at);
@@ -201,7 +201,7 @@ export class Tail {
     }
   }
 
-  /** Whether the writer has left this segment. Those between the two may have been deleted. */
+  /** Whether the writer has left this segment. Segments in between may have been deleted. */
   #hasAfter(segment: number): boolean {
     return existsSync(pathOf(this.folder, segment + 1)) || (existsSync(this.folder) && segmentsOf(this.folder).some((one) => one > segment));
   }

@@ -29,7 +29,7 @@ const backoffMs = { first: 100, most: 5000 };
 const rollingMs = 5;
 const rollAgainMs = 60_000;
 
-// the store warns of a database that is damaged or gone; Node would print it as plain text beside a log of JSON
+// the store warns about a damaged or missing database itself; Node would print its warnings as plain text into a log of JSON
 process.removeAllListeners('warning');
 process.on('warning', ({ message }) => tell({ type: 'log', level: 'warn', message, facts: {} }));
 
@@ -46,7 +46,7 @@ const drain = new Drain({
 
 let isOpen = false;
 let fault: StoreFault | null = 'refused';
-/** `finish` sets it, and the loops look at it. */
+/** `finish` sets it, and the loops check it. */
 const phase = { isClosing: false };
 let wake = (): void => {};
 
@@ -64,7 +64,7 @@ async function open(): Promise<void> {
   try {
     await store.open();
     isOpen = true;
-    // what this thread alone has loaded is there for the next start, however this process ends
+    // keeps the code that only this thread has loaded for the next start, however this process ends
     module.flushCompileCache();
     tell({ type: 'opened', refusal: null });
   } catch (error) {
@@ -75,12 +75,12 @@ async function open(): Promise<void> {
   }
 }
 
-/** The last batch was stored, or there was none. A database that is read-only or has no room answers, and takes none. */
+/** Whether the last batch was stored, or there was none. A database that is read-only or full answers, but takes no records. */
 let takesRecords = true;
 let toldDrained = 0;
 let toldBuried = 0;
 
-/** The next thread counts on from here, should this one fail. */
+/** If this thread fails, the next one continues the count from here. */
 async function step(): Promise<boolean> {
   const isMore = await drain.step().finally(tellBuried);
   takesRecords = true;
@@ -94,7 +94,7 @@ function tellBuried(): void {
   toldBuried = drain.deadLettered;
 }
 
-/** Drains step by step until nothing is left; throws when the store fails. @param mayRest asked after each step: whether what is left may wait */
+/** Drains step by step until nothing is left; throws when the store fails. @param mayRest called after each step: whether the rest may wait */
 async function work(mayRest: () => boolean): Promise<void> {
   drain.adopt();
   if (!isOpen) await open();
@@ -102,11 +102,11 @@ async function work(mayRest: () => boolean): Promise<void> {
     // lets the thread answer calls while it drains
     await new Promise((resolve) => setImmediate(resolve));
   }
-  // a thread that is about to end may have asked the store nothing
+  // a thread that is about to end may not have called the store at all
   if (!phase.isClosing) recovered();
 }
 
-/** cost: the few records that came during the last batch would be a transaction of their own. */
+/** cost: without this, the few records that came during the last batch would get a transaction of their own. */
 const nearly = (): boolean => drain.isCaughtUp;
 const once = (): boolean => true;
 
@@ -118,7 +118,7 @@ function recovered(): void {
 }
 
 let failures = 0;
-/** A server that starts again may refuse for another reason than the one for which it was away. */
+/** The reasons that were logged. A server that starts again may refuse for another reason than before. */
 const toldReasons = new Set<string>();
 
 function failed(error: unknown): number {
@@ -133,7 +133,7 @@ function failed(error: unknown): number {
 
 function sayOnce(error: unknown): void {
   const reason = reasonOf(error);
-  // the words of one code may hold the name of a file, another one each time
+  // messages of one code may hold a file name that changes each time
   const { code = reason } = error as { code?: string };
   if (toldReasons.has(code)) return;
   toldReasons.add(code);
@@ -155,14 +155,14 @@ function inTurn(mayRest: () => boolean): Promise<void> {
 
 let readAt = -Infinity;
 
-/** Stores what the pace holds back before the log is read, where that takes one batch. Who reads often does so for all. */
+/** Stores records that the pace holds back, before the log is read, where that takes one batch. Frequent reads share one such step. */
 async function freshen(): Promise<void> {
   if (runs > 0 || fault !== null || phase.isClosing || performance.now() - readAt < lookEveryMs) return;
   readAt = performance.now();
   await inTurn(once).catch(() => {});
 }
 
-/** Sums up periods that are over, beside the draining. When it fails the log still works: the sums are read from the records then. */
+/** Sums up periods that are over, while the journal is drained. If it fails, the log still works: the sums are then read from the records. */
 async function sumUp(): Promise<void> {
   while (!phase.isClosing) {
     let pauseMs = lookAtEmptyEveryMs;
@@ -206,7 +206,7 @@ const own: OwnCalls = {
   flush: () => inTurn(nearly),
   endElsewhere: async (ids) => drain.endElsewhere(ids),
   async forget(id) {
-    // what waits in a journal would come after the deletion
+    // records that wait in a journal would be stored after the deletion
     await inTurn(nearly);
     return await store.forget(id);
   },
@@ -260,14 +260,14 @@ function blameOf(error: unknown): CallResult {
 }
 
 async function answer({ id, call, args, until }: Ask): Promise<void> {
-  // cost: while SQLite answered a long question, the caller of this one may have stopped waiting
+  // cost: while SQLite answered a long question, the caller of this call may have stopped waiting
   if (Date.now() > until) return;
   let answered: CallResult;
   try {
     answered = { value: await answerOf(call, args) };
   } catch (error) {
     answered = blameOf(error);
-    // else a gateway to which no record comes would not open the database that has taken the place of its own
+    // otherwise a gateway that gets no records would not open the database that replaced its own
     if (lacksTables(error)) {
       failed(error);
       wake();

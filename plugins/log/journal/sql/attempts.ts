@@ -1,5 +1,5 @@
 /**
- * Attempts as rows. A request that was answered by the first target that was asked, as most are, stands for its attempt: its own row
+ * Attempts as rows. A request that was answered by the first target that was asked, as most are, needs no row for its attempt: its own row
  * has the target. The attempts of every other request are rows of `gateway_attempts`.
  */
 import type { AttemptDimension } from '../../../../core/log/attempts.ts';
@@ -8,7 +8,7 @@ import type { FieldKind } from '../../../../core/log/fields.ts';
 import type { LoggedRequest } from '../../../../core/log/store.ts';
 import { count, longestText, text } from './clean.ts';
 
-/** Columns of `gateway_requests` by which requests are found, and which no record is read from. */
+/** Columns of `gateway_requests` that serve queries only. No record is read from them. */
 export const askedColumns = [
   { column: 'attempts', kind: 'number' },
   { column: 'target', kind: 'text' },
@@ -19,7 +19,7 @@ export const askedColumns = [
 /** The values of these columns. */
 export interface Asked {
   readonly attempts: number;
-  /** null: the request does not stand for its attempt. */
+  /** null: the attempts of the request have rows of their own. */
   readonly target: string | null;
   readonly rescued: boolean;
   readonly error_code: string | null;
@@ -43,7 +43,7 @@ export interface AttemptRow {
 /** The columns of `gateway_attempts` with their types in PostgreSQL. */
 export const attemptColumns: Readonly<Record<keyof AttemptRow, string>> = { id: 'uuid', number: 'integer', provider: 'text', model: 'text', target: 'text', code: 'text', failed: 'boolean', rescued: 'boolean', duration_ms: 'integer' };
 
-/** The columns of `gateway_attempts` by what attempts are asked for, and what stands for them in the row of a request that stands for its attempt. */
+/** The columns of `gateway_attempts` by which attempts are queried, and the expressions for the same values in the row of a request whose only attempt has no row. */
 export const attemptSql: Readonly<Record<AttemptDimension, readonly [attempt: string, request: string]>> = {
   'attempt.provider': ['a.provider', 'r.provider'],
   'attempt.model': ['a.model', 'r.model'],
@@ -54,7 +54,7 @@ export const attemptSql: Readonly<Record<AttemptDimension, readonly [attempt: st
 type Told = Pick<LoggedRequest, 'id' | 'outcome'> & { readonly target?: string | undefined };
 type More = Pick<LoggedRequest, 'attempts' | 'error'>;
 
-/** @param more JSON of the fields without a column. cost: it is parsed only where the request does not stand for its attempt */
+/** @param more JSON of the fields without a column. cost: it is parsed only where the attempts need rows of their own */
 export function attemptsOf({ id, outcome, target }: Told, more: string): { readonly asked: Asked; readonly attempts: readonly AttemptRow[] } {
   if (typeof target === 'string') return { asked: { attempts: 1, target: text(target, longestText), rescued: false, error_code: null }, attempts: [] };
   const { attempts: told, error } = JSON.parse(more) as Partial<More>;

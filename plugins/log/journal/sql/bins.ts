@@ -16,7 +16,7 @@ export type Binned = keyof typeof bounds;
 
 export const isBinned = (column: string | null): column is Binned => column !== null && Object.hasOwn(bounds, column);
 
-/** The index and the query need the same text: a database uses the index for that expression alone. */
+/** The index and the query need exactly the same text, because a database uses the index for this expression only. */
 export const binSql = (column: Binned): string => `(case ${bounds[column].map((bound, bin) => `when ${column} < ${bound} then ${bin}`).join(' ')} else ${bounds[column].length} end)`;
 
 /** The numbers of its bins, that of the largest values first. */

@@ -51,7 +51,7 @@ export function responseBody(choices: readonly FoldedChoice[]): { choices: Store
   return { choices: choices.map(storedChoice) };
 }
 
-/** The same with the order of its pieces, for a door whose answers are lists of items: it may have to write the answer again. */
+/** The answer with the order of its pieces, for a door whose answers are lists of items: the door may have to write the answer again. */
 export function orderedBody(reply: Reply): { choices: StoredChoice[]; outline: readonly OutlineEntry[] } {
   return { ...responseBody(reply.choices), outline: outlineOf(reply.pieces(0)) };
 }

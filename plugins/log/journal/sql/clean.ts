@@ -1,4 +1,4 @@
-/** Makes values that a database would refuse into values that it takes, so that no odd character loses a record. */
+/** Replaces values that a database would refuse, so that no record is lost because of an odd character. */
 
 /** JSON without this pattern needs no cleaning. */
 const suspicious = /\\u0000|\\ud[89a-f][0-9a-f]{2}/i;
@@ -12,7 +12,7 @@ export function parseClean(json: string): unknown {
   return isSuspicious(json) ? cleaned(value) : value;
 }
 
-/** The same, for JSON that stays text. */
+/** As `parseClean`, for JSON that stays text. */
 export const cleanJson = (json: string): string => (isSuspicious(json) ? JSON.stringify(cleaned(JSON.parse(json))) : json);
 
 const cleanText = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed();
@@ -26,7 +26,7 @@ function cleaned(value: unknown): unknown {
 
 const largestInteger = 2_147_483_647;
 
-/** A whole number that a 32-bit column takes; null for a value that is no number. */
+/** A whole number that a 32-bit column can hold; null for a value that is not a number. */
 export function count(value: unknown): number | null {
   if (typeof value !== 'number' || Number.isNaN(value)) return null;
   return Math.min(Math.max(Math.round(value), 0), largestInteger);
@@ -37,7 +37,7 @@ export const real = (value: unknown): number | null => (typeof value === 'number
 /** The limit of a text by which records are found, in a column and in the index of tags. */
 export const longestText = 256;
 
-/** Text of at most so many characters; null for a value that is no text. */
+/** A text of at most so many characters; null for a value that is not a text. */
 export function text(value: unknown, most: number): string | null {
   if (typeof value !== 'string') return null;
   return value.length <= most ? value : value.slice(0, most).toWellFormed();

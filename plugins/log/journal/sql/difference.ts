@@ -1,19 +1,19 @@
-/** A text as what it has that another text has not: pieces of its own, and places of the other text from which it copies. */
+/** A text as its difference from another text: pieces of its own, and places of the other text that it copies. */
 
 /** Its own pieces as they are; copies as pairs of place and length, counted in units of strings. */
 export type Difference = readonly (string | readonly [from: number, length: number])[];
 
 /** Shorter copies take more room than the text itself. */
 const shortest = 32;
-/** cost: of a large text so many places are looked up at most, further apart. Copies that are shorter than their distance may be missed. */
+/** cost: for a large text at most this many places are looked up, at larger distances. Copies that are shorter than the distance may be missed. */
 const mostPlaces = 4096;
-/** cost: a text that is no copy is not looked through to its end. */
+/** cost: a text without copies is not searched to its end. */
 const mostLooks = 200_000;
 
-/** cost: in what is left between two copies, or behind one, copies are only looked for where it is longer: each place is a look-up, and a store compresses the rest anyway. */
+/** cost: the gap between two copies, or after the last one, is searched for copies only if it is longer than this: each place is a look-up, and a store compresses the rest anyway. */
 const fewLeft = 256;
 
-/** How texts differ from this one. cost: most texts begin or end as it does; where its pieces are is looked up once for the others, and takes longer than a short text itself. */
+/** Returns a function that gives the difference of a text from this one. cost: most texts begin or end as this one does. The index of its pieces is built once for all texts, and takes longer than a short text. */
 export function differencesFrom(base: string): (text: string) => Difference {
   let places: ReadonlyMap<string, number> | null = null;
   return (text) => {
@@ -54,7 +54,7 @@ function placesOf(base: string): ReadonlyMap<string, number> {
   const step = Math.max(shortest, Math.ceil(base.length / mostPlaces));
   for (let at = 0; at + shortest <= base.length; at += step) {
     const piece = base.slice(at, at + shortest);
-    // the first one: a copy from there may be longer
+    // the first place is kept, because a copy from there may be longer
     if (!places.has(piece)) places.set(piece, at);
   }
   return places;
@@ -68,7 +68,7 @@ interface Match {
 /** cost: texts of this length are compared by V8 at once, which takes a tenth of the time for each unit. */
 const block = 128;
 
-/** How many units before both places are the same. */
+/** How many units before both places are equal. */
 function sameBefore(text: string, base: string, { at, place, most }: Match & { readonly most: number }): number {
   const end = Math.min(most, place);
   let same = 0;
@@ -77,7 +77,7 @@ function sameBefore(text: string, base: string, { at, place, most }: Match & { r
   return same;
 }
 
-/** How many units from both places on are the same. */
+/** How many units from both places on are equal. */
 function sameFrom(text: string, base: string, { at, place }: Match): number {
   const end = Math.min(text.length - at, base.length - place);
   let same = 0;

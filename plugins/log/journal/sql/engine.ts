@@ -10,13 +10,13 @@ export interface Statement {
 export interface Engine {
   readonly grammar: Grammar;
   all(sql: string, params: readonly unknown[]): Promise<readonly StoredRow[]>;
-  /** Epoch milliseconds before which nothing is shown. */
+  /** Epoch milliseconds: older records are not shown. */
   floor(): number;
   /** Both in one transaction; the second only where the first has changed a row. */
   swap(first: Statement, second: Statement): Promise<void>;
 }
 
-/** An engine with its rows made uniform: an id is text in each. */
+/** An engine whose rows are uniform: an id is always a text. */
 export interface Queries {
   readonly engine: Engine;
   rows(this: void, sql: string, params: Params): Promise<readonly StoredRow[]>;

@@ -54,16 +54,16 @@ export interface BodyRow {
   readonly request: string | null;
   readonly response: string | null;
   readonly reasoning: string | null;
-  /** What was sent to providers, as `storedSent` gives it. */
+  /** The requests to providers, as `storedSent` gives them. */
   readonly upstream: string | null;
 }
 
 export interface Row {
   readonly request: RequestRow;
-  /** The attempts of a request that does not stand for its only attempt. */
+  /** The attempts that need rows of their own. */
   readonly attempts: readonly AttemptRow[];
   readonly body: BodyRow | null;
-  /** As it came from the journal: the dead letters keep it. */
+  /** The entry as it came from the journal, for the dead letters. */
   readonly entry: Entry;
 }
 
@@ -89,14 +89,14 @@ const bodyOf = ({ id, reasoningContent }: Columns, { sent, request, response }: 
 function rowOfWhole(parsed: unknown, isInterrupted: boolean): Omit<Row, 'entry'> {
   const entry = isInterrupted ? interrupted(parsed as Started) : (parsed as Finished);
   const more = moreFields.map(({ name, kind }) => [name, kind === 'rate' ? real(valueIn(entry, name)) : valueIn(entry, name)]);
-  // an earlier version wrote neither
+  // an earlier version wrote neither of these two fields
   const record = { door: doorOf(entry.path), promptStart: promptStartOf(entry.request ?? null), ...entry };
   return { ...requestRow(record, JSON.stringify(Object.fromEntries(more))), body: bodyRow(entry) };
 }
 
 const unknownUsage = { promptTokens: null, completionTokens: null, reasoningTokens: null, cachedTokens: null, cacheWriteTokens: null, totalTokens: null };
 
-/** A request whose process died: it may have cost money, and nobody knows how much. */
+/** The record of a request whose process died: it may have cost money, but nobody knows how much. */
 function interrupted(started: Started): Finished {
   const error = { code: 'interrupted', message: 'The gateway ended before the answer was complete.', plugin: null };
   const nothing = { finishReason: null, nativeFinishReason: null, timeToFirstTokenMs: null, tokensPerSecond: null, cost: null, costIsUpperBound: false, providerCost: null, usageDetails: null, prices: null };
@@ -104,7 +104,7 @@ function interrupted(started: Started): Finished {
   return { ...started, ...nothing, createdAt, door: doorOf(started.path), promptStart: null, status: 0, outcome: 'interrupted', durationMs: 0, usage: unknownUsage, usageEstimated: false, attempts: [], ruledOut: [], adjustments: [], error, timings: {}, fields: {} };
 }
 
-/** Where a value of a record is, by its name in the API: `usage.totalTokens` is in an object of its own. */
+/** The place of a value in a record, by its name in the API: `usage.totalTokens` is in an object of its own. */
 type Path = readonly [outer: string, inner?: string];
 const pathOf = (name: string): Path => name.split('.') as unknown as Path;
 
@@ -157,7 +157,7 @@ function costOf(dollars: unknown): string | null {
 
 const entriesOf = (value: unknown): [string, unknown][] => (typeof value === 'object' && value !== null ? Object.entries(value) : []);
 
-/** cost: mostly all values are texts, and stay as they are. */
+/** cost: mostly all values are texts, and need no conversion. */
 const metadataOf = (metadata: unknown): Cells<string> =>
   isFields(metadata) && areTexts(metadata) ? metadata : Object.fromEntries(entriesOf(metadata).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value) ?? '']));
 
@@ -244,7 +244,7 @@ export function readDetail(row: StoredRow): LoggedDetail {
   };
 }
 
-/** The same with what was sent to providers. */
+/** The detail with the requests to providers. */
 export function readWhole(row: StoredRow): LoggedWhole {
   const { upstream, request } = row as Readonly<Record<string, string | null | undefined>>;
   return { ...readDetail(row), upstream: upstream ? upstreamOf(upstream, request ?? '') : null };

@@ -1,6 +1,6 @@
 /**
- * What was sent to providers. On its way through the journal it is a line of JSON with all but the bodies, and then the bodies as they
- * are. A store keeps each body as its difference from the request of the caller, of which most of it is a copy.
+ * The requests to providers. In the journal they are a line of JSON with everything but the bodies, and then the bodies unchanged.
+ * A store keeps each body as its difference from the request of the caller, of which most of it is a copy.
  */
 import type { RequestRecord } from '../../../../core/pipeline/context.ts';
 import type { UpstreamRequest } from '../../../../core/log/store.ts';
@@ -14,7 +14,7 @@ interface Told extends Omit<UpstreamRequest, 'body'> {
 
 type Stored = Omit<UpstreamRequest, 'body'> & { readonly body: Difference };
 
-/** On the way through the journal; empty where nothing was sent. */
+/** The text for the journal; empty where no provider was asked. */
 export function sentText({ sent = [] }: Pick<RequestRecord, 'sent'>): string {
   if (sent.length === 0) return '';
   const told: Told[] = [];
@@ -28,7 +28,7 @@ export function sentText({ sent = [] }: Pick<RequestRecord, 'sent'>): string {
   return `${JSON.stringify(told)}\n${bodies}`;
 }
 
-/** As a store keeps it. @param request the stored request of the caller */
+/** The text for a store. @param request the stored request of the caller */
 export function storedSent(text: string, request: string): string {
   const begin = text.indexOf('\n') + 1;
   const differenceOf = differencesFrom(request);
@@ -41,7 +41,7 @@ export function storedSent(text: string, request: string): string {
   return JSON.stringify(stored);
 }
 
-/** The other way round. */
+/** The reverse of `storedSent`. */
 export const upstreamOf = (stored: string, request: string): UpstreamRequest[] => (JSON.parse(stored) as Stored[]).map((one) => ({ ...one, body: valueOf(restored(one.body, request)) }));
 
 function valueOf(body: string): unknown {

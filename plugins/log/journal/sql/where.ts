@@ -1,4 +1,4 @@
-/** Queries as SQL, the same for both stores but for the few differences in a `Grammar`. Values are bound, never written into the text. */
+/** Queries as SQL. It is the same for both stores, except for the few differences in a `Grammar`. Values are bound, never written into the text. */
 import { filteredField, keyedOf } from '../../../../core/log/fields.ts';
 import type { FilteredField, Keyed } from '../../../../core/log/fields.ts';
 import { BadQuery } from '../../../../core/log/store.ts';
@@ -62,7 +62,7 @@ export class Params {
 export interface Selection {
   readonly from: string;
   readonly where: readonly string[];
-  /** `r.id`, or the id of the tag that leads to the row. */
+  /** `r.id`, or the id column of the tag by which the rows are found. */
   readonly key: string;
 }
 
@@ -84,9 +84,9 @@ export interface SelectionOptions {
   readonly grammar: Grammar;
   /** Probed conditions that few rows meet, with the ids of those rows. */
   readonly rare?: ReadonlyMap<Condition, readonly string[]>;
-  /** Whether the text in bodies is a condition too. A page of a list looks for it in another way. */
+  /** Whether the text in bodies is a condition too. A page of a list searches it in another way. */
   readonly withText?: boolean;
-  /** No tag leads to the rows: something else does. */
+  /** True: the rows are found by something else than a tag. */
   readonly isLed?: boolean;
 }
 
@@ -116,7 +116,7 @@ interface Writing {
   readonly params: Params;
   readonly grammar: Grammar;
   readonly rare: ReadonlyMap<Condition, readonly string[]>;
-  /** That of the query. */
+  /** The range of the query. */
   readonly range: Range;
 }
 
@@ -153,12 +153,12 @@ function idSql(values: readonly string[], params: Params): string {
   }).join(' or ');
 }
 
-/** Requests of which one attempt meets all of these conditions; an empty value: those without an attempt. */
+/** Requests with one attempt that meets all of these conditions; an empty value: requests without an attempt. */
 function hasAttemptSql(conditions: readonly Condition[], { params, range }: Pick<Writing, 'params' | 'range'>): string {
   const asked = conditions.map(({ field, values }) => ({ of: fieldOf(field).attempt as AttemptDimension, named: values.filter((value) => value !== ''), isNone: values.includes('') }));
   const meets = (side: 0 | 1): string => asked.map(({ of, named }) => `${attemptSql[of][side]} in (${named.map((value) => params.add(value)).join(', ')})`).join(' and ');
   const isNamed = asked.every(({ named }) => named.length > 0);
-  // cost: a request that stands for its attempt was answered; where others are asked for, it need not be looked at
+  // cost: a request whose only attempt has no row was answered; a query for other outcomes need not look at it
   const mayStand = asked.every(({ of, named }) => of !== 'attempt.code' || named.includes('answered'));
   const parts = [
     ...(isNamed && mayStand ? [`(r.target is not null and ${meets(1)})`] : []),
@@ -196,7 +196,7 @@ function tagSql(condition: Condition, keyed: Keyed, { params, grammar }: Writing
   return [...parts, ...(named.length < condition.values.length ? [`not ${tagged})`] : [])].join(' or ');
 }
 
-/** The words of the filter as integers and booleans in the text; a caller's own text is never part of it. */
+/** The words of the filter, written into the SQL as integers and booleans; a caller's own text is never part of the SQL. */
 function statusSql(values: readonly string[], params: Params): string {
   return values.map((value) => {
     if (value === 'ok') return 'not r.failed';
@@ -234,7 +234,7 @@ function boundSql(condition: Condition, { params, grammar }: Writing): string {
   return `${several}r.${known.asked} ${operator} cast(${params.add(bound)} as bigint)`;
 }
 
-/** The first ids of a probed condition. The `order by` makes sure that the bins' index is used, with or without statistics. */
+/** The first ids of a probed condition. The `order by` makes the database use the index of the bins, with or without statistics. */
 export function probeSql(condition: Condition, params: Params, most: number): string {
   const { field, operator, values } = condition;
   if (isSomeTags(condition)) return `select id from gateway_tags where name = ${params.add(tagNameOf(condition))} and value in (${values.map((value) => params.add(tagText(value))).join(', ')}) limit ${most}`;
@@ -268,7 +268,7 @@ export function textSql(text: string, { params, grammar }: Pick<Writing, 'params
   return `(${bodyColumns.map((column) => `${grammar.searched(column)} ${grammar.like} ${pattern} escape '\\'`).join(' or ')})`;
 }
 
-/** What to group by. */
+/** The expression to group by. */
 export function dimensionSql(by: string, params: Params, grammar: Grammar): string {
   const keyed = keyedOf(by);
   if (keyed !== null) return grammar.keyedText(keyed, params.bind);
@@ -276,6 +276,6 @@ export function dimensionSql(by: string, params: Params, grammar: Grammar): stri
   if (filter.isDimension !== true) throw new BadQuery(`There is no field "${by}" to group by.`);
   if (kind === 'status') return `cast(r.${column} as text)`;
   if (kind === 'flag') return `case when r.${column} then 'true' else 'false' end`;
-  // cost: as an expression it uses no index of the column, which would give the groups in order at the price of the time range
+  // cost: as an expression it uses no index of the column, which would give the groups in order but read the whole time range
   return `(r.${column} || '')`;
 }

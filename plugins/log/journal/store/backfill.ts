@@ -1,11 +1,11 @@
-/** Fills in what rows of an earlier version lack: the attempts that only the JSON of their other fields has. In the background, newest first. */
+/** Fills in values that rows of an earlier version lack: the attempts, which are only in the JSON of their other fields. It runs in the background, newest first. */
 import { attemptsOf } from '../sql/attempts.ts';
 import type { Asked, AttemptRow } from '../sql/attempts.ts';
 import type { Queries } from '../sql/engine.ts';
 import { Params } from '../sql/where.ts';
 import type { LoggedRequest } from '../../../../core/log/store.ts';
 
-/** cost: how many rows one step fills in. Records that come wait for a step, some milliseconds. */
+/** How many rows one step fills in. cost: new records wait for a step, some milliseconds. */
 const rowsAtOnce = 500;
 
 export interface Filled {
@@ -14,7 +14,7 @@ export interface Filled {
   readonly attempts: readonly AttemptRow[];
 }
 
-/** The next rows with what they lack; none: all rows have it. */
+/** The next rows with the values that they lack; an empty list: all rows are complete. */
 export async function unfilled({ engine: { grammar }, rows: found }: Queries): Promise<readonly Filled[]> {
   const rows = await found(`select id, outcome, more from gateway_requests where attempts is null order by id desc limit ${rowsAtOnce}`, new Params(grammar));
   return rows.map((row) => {

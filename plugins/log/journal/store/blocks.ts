@@ -7,7 +7,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { BodyRow } from '../sql/rows.ts';
 import type { BodyColumn } from '../sql/where.ts';
 
-/** cost: who reads one body decompresses so many characters. */
+/** cost: reading one body decompresses this many characters. */
 const blockLength = 64 * 1024;
 const options = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 

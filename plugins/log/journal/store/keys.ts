@@ -5,13 +5,13 @@ import { timeOfId } from '../../../../core/log/record-id.ts';
 
 type All = (sql: string, params: readonly unknown[]) => Promise<readonly StoredRow[]>;
 
-/** Statements of which each may need the rows of the one before. A generator, because SQLite must run them without an await: other work of its thread would get into the transaction. */
+/** Statements of which each may need the rows of the one before. This is a generator, because SQLite must run them without an await: other work of its thread would get into the transaction. */
 export type Steps<T> = Generator<readonly [sql: string, params: readonly unknown[]], T, readonly StoredRow[]>;
 
 /** A database, as the tables of keys need it. */
 export interface KeyDatabase {
   readonly all: All;
-  /** Runs all statements in one transaction, while nobody else changes a key: versions are seen in the order in which they were given. */
+  /** Runs all statements in one transaction, while nobody else changes a key: readers see versions in the order in which they were given. */
   change<T>(steps: Steps<T>): Promise<T>;
   placeholder(number: number): string;
   idOf(value: unknown): string;
@@ -43,7 +43,7 @@ export function createKeyStore({ all, change, placeholder, idOf, list }: KeyData
     async changes(since): Promise<KeptChanges> {
       const newest = Number((await all(sql.newest, []))[0]?.['version']);
       if (newest === since) return { version: since, keys: [], isWhole: false };
-      // another database has taken the place of the one that was read before
+      // the database was replaced by another one since it was read
       const from = newest < since ? 0 : since;
       const keys = (await all(sql.after, [from])).map(({ name, version, data }): KeptKey => ({ name: String(name), version: Number(version), data: data as string | null }));
       return { version: Math.max(newest, keys.at(-1)?.version ?? 0), keys, isWhole: from === 0 };

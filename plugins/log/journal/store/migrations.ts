@@ -1,4 +1,4 @@
-/** Brings tables into the form that this program needs: in order, with checksums, each migration in one transaction, one process at a time. */
+/** Brings the tables into the form that this program needs: migrations run in order, with checksums, each in one transaction, one process at a time. */
 import { hash } from 'node:crypto';
 
 /** Refuses the start: the store answers, but its tables cannot be brought into the form that this program needs. */
@@ -59,7 +59,7 @@ async function apply(connection: Migrating, migration: Migration): Promise<void>
   }
 }
 
-/** Which migrations are applied. A store that has more than this program knows is left as it is, and is used. */
+/** Which migrations are applied. A store with migrations that this program does not know is left unchanged, and is used. */
 export async function stateOf(all: Migrating['all'], migrations: readonly Migration[]): Promise<readonly MigrationState[]> {
   const applied = new Map((await all('select id, name from gateway_migrations order by id')).map(({ id, name }) => [Number(id), String(name)]));
   const known = migrations.map(({ id, name }) => ({ id, name, isApplied: applied.has(id), isKnown: true }));

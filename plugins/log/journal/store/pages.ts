@@ -62,7 +62,7 @@ async function rareConditions({ engine, rows: found }: Queries, { conditions }: 
   return rare;
 }
 
-/** There is no index of words: a page looks through a fixed number of bodies, and its cursor says where the next page begins. */
+/** A search in bodies. There is no index of words, so a page searches a fixed number of bodies, and its cursor says where the next page begins. */
 async function searchedPage({ engine: { grammar }, rows: found }: Queries, query: LogQuery, options: ListOptions): Promise<Page> {
   const size = sizeOf(options);
   const window = (params: Params): string => {
@@ -77,7 +77,7 @@ async function searchedPage({ engine: { grammar }, rows: found }: Queries, query
   const [last] = await found(`select id from (${window(again)}) w order by id desc limit 1 offset ${searchedRows - 1}`, again);
   if (last === undefined) return { rows, next: null };
   const next = last['id'] as string;
-  // records that came between the two questions have moved the end: what is beyond it is found by the next page
+  // records that came between the two queries have moved the end: the next page finds the rest
   return { rows: rows.filter(({ id }) => (id as string) >= next), next };
 }
 
@@ -85,7 +85,7 @@ const sortColumns: Readonly<Record<Sort, Binned>> = { cost: 'cost', duration: 'd
 
 /** A row's place in a sorted list. */
 interface Place {
-  /** As an integer; null: the row has no such number, and is behind those that have one. */
+  /** The number as an integer; null: the row has no such number, and comes after the rows that have one. */
   readonly value: string | null;
   readonly id: string;
 }
@@ -101,7 +101,7 @@ function placeOf(cursor: string | null | undefined): Place | null {
 }
 
 /**
- * The largest first, or the smallest, and among equal ones the newest. Bin by bin, as the index of a number has them; at the end the rows without a number.
+ * The largest first, or the smallest, and among equal ones the newest. Reads bin by bin, in the order of the index; the rows without a number come last.
  * cost: the first bins hold few rows, so a page does not sort all records.
  */
 async function sortedPage(queries: Queries, query: LogQuery, options: ListOptions & { readonly sort: Sort }): Promise<Page> {
@@ -129,7 +129,7 @@ interface Part {
   readonly limit: number;
 }
 
-/** cost: the index holds all that this asks for, so it reads no row where there is no other filter. */
+/** cost: the index holds every column of this query, so it reads no row where there is no other filter. */
 async function placesIn({ engine: { grammar }, rows: found }: Queries, query: LogQuery, { column, order, bin, after, limit }: Part): Promise<Place[]> {
   const params = new Params(grammar);
   const { from, where, key } = selectionOf(query, { params, grammar });

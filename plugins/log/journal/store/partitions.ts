@@ -14,7 +14,7 @@ export const createWeek = (number: number): readonly string[] =>
 
 /**
  * Finds the oldest of these partitions of `gateway_requests` that ends before this moment. Returns the statements that drop the partitions of the other tables
- * for the same week and, as the last one, this one: by it a week is found again of which only a part was dropped. None: there is no such partition.
+ * for the same week and, last, this one: as long as it exists, a week that was dropped in part is found again. An empty list: there is no such partition.
  */
 export function dropOld(partitions: readonly string[], before: number): readonly string[] {
   const old = partitions.toSorted().find((name) => {

@@ -1,4 +1,4 @@
-/** The address of a PostgreSQL, as operators write it, and what a connection to it asks. It loads no driver. */
+/** The address of a PostgreSQL server, as operators write it, and the settings of a connection to it. It loads no driver. */
 import type { ClientConfig } from 'pg';
 
 const schemes = /^(?:postgres(?:ql)?|socket):/i;
@@ -11,7 +11,7 @@ export function isAddress(url: string): boolean {
   if (url.startsWith('/')) return true;
   try {
     const text = / |%[^a-f0-9]|%[a-f0-9][^a-f0-9]/i.test(url) ? encodeURI(url).replaceAll(/%25(\d\d)/g, '%$1') : url;
-    // it throws where a code stands for no character
+    // decodeURI throws where a code is no character
     decodeURI(text);
     return schemes.test(text) && URL.canParse(text.replace('@/', '@localhost/'));
   } catch {
@@ -29,11 +29,11 @@ export const verified = (url: string): string => (url.includes('uselibpqcompat='
 
 export const statementMs = 5000;
 
-/** What the driver is told, with the limits of time that hold for each connection. */
+/** The settings of the driver, with the time limits of each connection. */
 export const connectionOf = (url: string): ClientConfig => ({
   connectionString: verified(url),
   application_name: 'model-gateway',
-  // with TLS and a password a connection takes seven round trips to begin, so a second is too short where one takes 150 ms
+  // with TLS and a password, a connection takes seven round trips to open, so a second is too short where a round trip takes 150 ms
   connectionTimeoutMillis: statementMs,
   query_timeout: statementMs + 500,
   statement_timeout: statementMs,
@@ -42,7 +42,7 @@ export const connectionOf = (url: string): ClientConfig => ({
   keepAlive: true,
 });
 
-/** Leaves out what the server is asked to bound; 0 is not sent. `query_timeout` is the gateway's own and stays. */
+/** Removes the limits that the server would enforce; 0 is not sent. `query_timeout` is the gateway's own limit and stays. */
 export const unlimited = { statement_timeout: 0, lock_timeout: 0, idle_in_transaction_session_timeout: 0 } satisfies Partial<ClientConfig>;
 
 /** Whether a pooler before the server refused those limits. wire: PgBouncer, by its ignore_startup_parameters, whose default is none: https://www.pgbouncer.org/config.html */

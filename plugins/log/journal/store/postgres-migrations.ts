@@ -123,7 +123,7 @@ export const postgresMigrations: readonly Migration[] = [
   {
     id: 5,
     name: 'keys of callers',
-    // a version is the id of the event that made it
+    // the version of a key is the id of the event that made it
     sql: `
       create table gateway_keys (name text collate "C" primary key, version bigint not null, data text);
       create index gateway_keys_version on gateway_keys (version);

@@ -41,7 +41,7 @@ const grammar: Grammar = {
   keys: (part) => `${part === 'metadata' ? 'jsonb' : 'json'}_object_keys(r.${part}) j(key)`,
 };
 
-/** cost: the way to the server and back is the same for one row and for a thousand; with 250 a backlog is drained a tenth slower. */
+/** cost: a round trip to the server takes the same time for one row and for a thousand; with 250 rows a backlog is drained a tenth slower. */
 const batch = 1000;
 
 /** Keys of the advisory locks: two numbers that no other program is likely to use. */
@@ -62,7 +62,7 @@ const insertAttempts = `insert into gateway_attempts (${Object.keys(attemptColum
 const fillRequests = `update gateway_requests r set ${askedColumns.map(({ column }) => `${column} = x.${column}`).join(', ')} from json_to_recordset($1::json) as x(id uuid, ${askedColumns.map(({ column, kind }) => `${column} ${columnTypes[kind]}`).join(', ')}) where r.id = x.id and r.id between $2 and $3`;
 const insertTags = 'insert into gateway_tags select * from json_to_recordset($1::json) as x(name text, value text, id uuid) on conflict do nothing';
 
-/** Classes of SQLSTATE that blame what was sent: data exceptions, constraints, and limits of the program. */
+/** Classes of SQLSTATE for faults of the sent values: data exceptions, constraints, and limits of the program. */
 const ofRows = new Set(['22', '23', '54']);
 const stateOf = (error: unknown): string => (error as { code?: string }).code ?? '';
 const isOfServer = (error: unknown): boolean => /^(?:08|53|55|57|58|40|25|28|3D)/.test(stateOf(error)) || !/^[0-9A-Z]{5}$/.test(stateOf(error));
@@ -134,7 +134,7 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
   };
 }
 
-/** The tables have no checks of their own. The message is no help: it is in the language of the server. */
+/** Whether the partition of a week is missing. The tables have no checks of their own, so this error means nothing else. The message does not help, because it is in the language of the server. */
 const isMissingWeek = (error: unknown): boolean => stateOf(error) === '23514' && (error as { constraint?: string }).constraint === undefined;
 
 /** safety: a connection on which a query failed is not used again. */
@@ -183,7 +183,7 @@ async function insertInto(pool: Pool, rows: readonly Row[], weeks: Set<number>):
     ...(attempts.length > 0 ? [pool.query(insertAttempts, [JSON.stringify(attempts)])] : []),
     ...(tags.length > 0 ? [pool.query(insertTags, [JSON.stringify(tags)])] : []),
   ];
-  // safety: all have ended before the batch is tried again
+  // safety: all inserts must have ended before the batch is tried again
   const failed = (await Promise.allSettled(inserts)).find(({ status }) => status === 'rejected');
   if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
   await pool.query(insertRequests, [JSON.stringify(rows.map(({ request }) => request))]);
@@ -247,7 +247,7 @@ async function dropWeek(pool: Pool, before: number): Promise<boolean> {
   return true;
 }
 
-/** Applies migrations, and where a pooler before the server refuses limits of time, asks for none from then on. */
+/** Applies migrations. Where a pooler in front of the server refuses time limits, no limits are sent from then on. */
 async function openThrough(url: string | null, pools: readonly Pool[]): Promise<void> {
   try {
     await migrateAt(url);
@@ -260,7 +260,7 @@ async function openThrough(url: string | null, pools: readonly Pool[]): Promise<
 
 const migrationMs = 600_000;
 
-/** On a connection of its own without a time limit for statements: an index on years of records takes long. */
+/** Migrates on a connection of its own without a time limit for statements: an index on years of records takes long. */
 async function migrateAt(url: string | null, limits: Partial<ClientConfig> = { statement_timeout: 0, idle_in_transaction_session_timeout: 0 }): Promise<void> {
   const client = new Client({ ...settingsOf(url), ...limits, query_timeout: migrationMs });
   client.on('error', ignore);

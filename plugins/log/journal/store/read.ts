@@ -84,7 +84,7 @@ async function bodiesById({ engine: { grammar }, rows: found }: Queries, rows: r
   return new Map((await found(`select b.id, ${bodiesSql(grammar)} from gateway_bodies b where b.id in (${ids})`, params)).map((row) => [row['id'], row]));
 }
 
-/** With a dimension, the largest values are found first, and then only those are read over time. */
+/** Sums over time. With a dimension, the largest values are found first, and only those are then read over time. */
 async function series(queries: Queries, query: LogQuery, { bucketMs: width, by = null, rank = 'requests', most = seriesValues }: SeriesOptions): Promise<Series> {
   const bucketMs = Math.max(1000, Math.floor(width));
   if (by === null) {
@@ -111,7 +111,7 @@ const bySize: Readonly<Record<Rank, (a: Sums, b: Sums) => number>> = {
 
 const pointsOf = (groups: readonly Group[]): SeriesPoint[] => groups.map(({ at, value, sums }) => ({ at, ...statsOf(value, sums) })).sort((a, b) => a.at - b.at || byText(a.value, b.value));
 
-/** Values of the newest rows, counted. A number of a plugin is listed by its name alone: it may have any value. */
+/** Values of the newest rows, counted. A plugin field with numbers is listed by its name only, because it may have any number of values. */
 async function facets({ engine: { grammar }, rows: found }: Queries, query: LogQuery): Promise<LogFacets> {
   const params = new Params(grammar);
   const { from, where, key } = selectionOf({ ...query, text: null }, { params, grammar });

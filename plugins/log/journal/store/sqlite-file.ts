@@ -1,17 +1,17 @@
-/** The file of the log in SQLite: opened, put aside where it is damaged, or begun anew where somebody has deleted it. */
+/** The file of the log in SQLite: opened, put aside where it is damaged, or created again where somebody has deleted it. */
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { SQLInputValue } from 'node:sqlite';
 import { defineBody } from './blocks.ts';
 import { isBroken } from './store.ts';
 
-/** The file while it is open. One that is damaged is renamed, and a new one is begun, so that the journal can still be drained. */
+/** The open file. A damaged file is renamed and a new one is created, so that the journal can still be drained. */
 export class SqliteFile {
   readonly #file: string;
   readonly #isDurable: boolean;
   #database: DatabaseSync | null = null;
   #inode: number | undefined;
-  /** A damaged file whose keys are still to be taken over. */
+  /** A damaged file whose keys are still to be copied. */
   #aside: string | null = null;
 
   constructor(file: string, isDurable: boolean) {
@@ -40,25 +40,25 @@ export class SqliteFile {
     }
   }
 
-  /** Takes the keys of a file that was put aside over into this one. Call it when this one has its tables. */
+  /** Copies the keys of a file that was put aside into this one. Call this when this file has its tables. */
   takeOver(): void {
     if (this.#aside !== null) keepKeys(this.database, this.#aside);
     this.#aside = null;
   }
 
-  /** Damage in the middle of the file shows only while it is used. */
+  /** Puts the file aside. Damage in the middle of a file shows only while the file is used. */
   putAside(): void {
     this.close();
-    // where it is another file by now, another process has put this one aside already
+    // if the path leads to another file now, another process has put this one aside already
     if (inodeOf(this.#file) === this.#inode) this.#aside = putAside(this.#file);
   }
 
-  /** Somebody has deleted the file, or put another one in its place. What is written into the one that is open is gone when it is closed. */
+  /** Whether somebody has deleted or replaced the file. Anything that is written into the open file is lost when it is closed. */
   get isGone(): boolean {
     return this.#database !== null && inodeOf(this.#file) !== this.#inode;
   }
 
-  /** Lets go of a file that is gone. The next `open` opens what is in its place. */
+  /** Closes a file that was deleted or replaced. The next `open` opens the file at its path. */
   leave(): void {
     this.close();
     const how = beginsAnew(this.#file) ? 'was deleted, and a new one was begun' : 'is another file now, which is used from here on';
@@ -73,7 +73,7 @@ export class SqliteFile {
 
 const inodeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.ino;
 
-/** Makes an empty file where there is none; false: there is one, perhaps by another process. */
+/** Creates an empty file where there is none; false: there is one, perhaps from another process. */
 function beginsAnew(file: string): boolean {
   try {
     closeSync(openSync(file, 'wx', 0o600));
@@ -81,7 +81,7 @@ function beginsAnew(file: string): boolean {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
   }
-  // safety: who still has the deleted file open shares these with it, and not with the new one
+  // safety: a process that still has the deleted file open uses these files with it, not with the new one
   for (const part of ['-wal', '-shm']) rmSync(file + part, { force: true });
   return true;
 }
@@ -94,7 +94,7 @@ function putAside(file: string): string {
   return aside;
 }
 
-/** Callers' keys are in the file of the log too. Those that can still be read go on in the new one, with what was done to them. */
+/** Callers' keys are in the file of the log too. The keys that can still be read are copied into the new file, with their history. */
 function keepKeys(database: DatabaseSync, aside: string): void {
   for (const [table, columns] of Object.entries(ofKeys)) {
     try {
@@ -103,7 +103,7 @@ function keepKeys(database: DatabaseSync, aside: string): void {
       process.emitWarning(`The table ${table} cannot be read in ${aside}. Callers' keys that were made at runtime may have to be made again.`);
     }
   }
-  // the numbers of changes go on, or nobody would see a change whose number was given before
+  // the numbers of changes continue, because a number that was given before would hide a change
   database.exec(`delete from sqlite_sequence where name = 'gateway_key_events'; insert into sqlite_sequence (name, seq)
     select 'gateway_key_events', max((select coalesce(max(id), 0) from gateway_key_events), (select coalesce(max(version), 0) from gateway_keys))`);
 }

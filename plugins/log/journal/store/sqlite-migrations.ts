@@ -125,7 +125,7 @@ export const sqliteMigrations: readonly Migration[] = [
   {
     id: 6,
     name: 'keys of callers',
-    // a version is the id of the event that made it, and is never given twice
+    // the version of a key is the id of the event that made it, and is never given twice
     sql: `
       create table gateway_keys (name text primary key, version integer not null, data text) without rowid;
       create index gateway_keys_version on gateway_keys (version);

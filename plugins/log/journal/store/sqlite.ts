@@ -48,7 +48,7 @@ type Bind = (value: unknown) => string;
 /** cost: the arrow is the faster way, but it takes a name with other signs for a path. */
 const metadataText = (key: string, bind: Bind): string => (/^\w[\w.-]*$/.test(key) ? `(r.metadata ->> ${bind(key)})` : `(select value from json_each(r.metadata) where key = ${bind(key)})`);
 
-/** Numbers and flags as they are written in the JSON: `->>` gives true as 1, and a number with 15 digits. */
+/** Numbers and flags as they are written in the JSON: `->>` would return true as 1, and a number with 15 digits. */
 function fieldText(name: string, bind: Bind): string {
   const path = bind(`$."${name}"`);
   return `(case json_type(r.fields, ${path}) when 'text' then r.fields ->> ${path} else r.fields -> ${path} end)`;
@@ -66,12 +66,12 @@ function textOf(value: unknown): string {
 const ofRows = new Set([18, 19, 20, 25]);
 
 /**
- * cost: what is read of the journal beside the load lives so shortly that the collector hardly sees it. With 1,000 rows a request costs 5 %
- * more CPU and the process takes 30 MB more, for a backlog that is drained an eighth quicker.
+ * cost: rows of a small batch are garbage before V8 moves them to the old generation. With 1,000 rows a request costs 5 % more CPU
+ * and the process takes 30 MB more, for a backlog that is drained an eighth quicker.
  */
 const batch = 250;
 
-/** cost: how many rows one step of the retention deletes. The drain waits for a step, a few milliseconds. */
+/** How many rows one step of the retention deletes. cost: the drain waits for a step, a few milliseconds. */
 const rowsAtOnce = 500;
 
 interface Statements extends BlockStatements {
@@ -93,10 +93,10 @@ const prepareInserts = (database: DatabaseSync): Statements => ({
 
 export const sqliteFile = (dataDir: string): string => join(dataDir, 'logs.db');
 
-/** The file with its tables: opened, and opened anew where it was damaged, deleted or replaced. */
+/** Opens the file with its tables, and opens it again where it was damaged, deleted or replaced. */
 function tablesIn({ dataDir, isDurable }: Pick<StoreSettings, 'dataDir' | 'isDurable'>) {
   let inserts: Statements | null = null;
-  /** A file was let go of, and none is open in its place yet: the disk may have no room for one now. */
+  /** True: a file was closed because it was gone, and no other is open yet, because the disk may have no room for one. */
   let isLeft = false;
   const file = new SqliteFile(sqliteFile(dataDir), isDurable);
   const opened = (): DatabaseSync => file.database;
@@ -107,7 +107,7 @@ function tablesIn({ dataDir, isDurable }: Pick<StoreSettings, 'dataDir' | 'isDur
       await migrated();
     } catch (error) {
       if (!isBroken(error)) throw error;
-      // safety: a migration reads whole tables. Without this line damage that it meets would end each try, and no record would ever leave the journal
+      // safety: a migration reads whole tables. Without this line, damage in them would end every try, and no record would ever leave the journal
       file.putAside();
       await migrated();
     }
@@ -125,7 +125,7 @@ function tablesIn({ dataDir, isDurable }: Pick<StoreSettings, 'dataDir' | 'isDur
     if (isLeft) await open();
   };
   let renewing: Promise<void> = Promise.resolve();
-  /** Call it before a change: one in a file that is gone would be gone with it. Calls wait for each other. */
+  /** Call this before a change: a change in a deleted file would be lost with it. Calls wait for each other. */
   const renew = (): Promise<void> => {
     renewing = renewing.catch(() => {}).then(openAnew);
     return renewing;
@@ -136,7 +136,7 @@ function tablesIn({ dataDir, isDurable }: Pick<StoreSettings, 'dataDir' | 'isDur
       insertRows(opened(), inserts, rows);
     } catch (error) {
       if (!isBroken(error)) throw error;
-      // safety: records would wait in the journal for ever
+      // safety: otherwise records would wait in the journal for ever
       leave(() => file.putAside());
       await open();
       insertRows(opened(), inserts, rows);
@@ -208,7 +208,7 @@ function insertRows(database: DatabaseSync, statements: Statements | null, rows:
   });
 }
 
-/** False: the row was there already. */
+/** False: the row was there before. */
 function insertRow({ request, tag, attempt }: Statements, row: Row, id: Buffer): boolean {
   const { changes } = request.run(...requestColumns.map(({ column, kind }) => (kind === 'id' ? id : cellOf(row.request[column] ?? null, kind))));
   if (changes === 0) return false;

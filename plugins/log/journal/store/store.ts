@@ -1,4 +1,4 @@
-/** What a store is. There are two, SQLite and PostgreSQL, and one contract suite runs on both. The worker uses one, and so do the commands of this plugin. */
+/** The interface of a store. There are two stores, SQLite and PostgreSQL, and one contract suite runs on both. The worker uses one, and so do the commands of this plugin. */
 import type { ExportedPage, Fault, ListOptions, LogFacets, LoggedWhole, LogPage, LogQuery, Series, SeriesOptions, StatsOptions, StatsRow } from '../../../../core/log/store.ts';
 import type { Row } from '../sql/rows.ts';
 import { messageOf } from '../../../../core/exit.ts';
@@ -31,7 +31,7 @@ export interface Reader {
 }
 
 export interface Store extends Reader {
-  /** How many rows it takes best at once. */
+  /** The number of rows that the store inserts best in one batch. */
   readonly batch: number;
   /** Connects and migrates. A migration that fails throws a MigrationError; after any other error the caller may try again. */
   open(): Promise<void>;
@@ -39,11 +39,11 @@ export interface Store extends Reader {
   insert(rows: readonly Row[]): Promise<void>;
   /** Rejects if the store does not answer, or has no tables. */
   ping(): Promise<void>;
-  /** Deletes some records that are older; false if there are none left. `isExact`: sums of a period that begins before are made anew, so that they count none of them. */
+  /** Deletes some older records; false if none are left. `isExact`: the sums of a period that begins before this moment are computed again, so that they count no deleted record. */
   retain(before: number, isExact?: boolean): Promise<boolean>;
   /** Fills in some rows of an earlier version, or sums up one period that is over; false if there is nothing left to do. */
   roll(): Promise<boolean>;
-  /** Who is to blame for the error of a statement. `row`: the store does not accept one of the rows. `store`: the same statement may succeed later. */
+  /** The cause of an error of a statement. `row`: the store does not accept one of the rows. `store`: the same statement may succeed later. */
   blame(error: unknown): 'row' | 'store';
   /** Deletes the bodies of a record. False: it had none. */
   forget(id: string): Promise<boolean>;
@@ -52,7 +52,7 @@ export interface Store extends Reader {
   close(): Promise<void>;
 }
 
-/** SQLite's code of an error, without what it adds; 0: the error is none of SQLite's. */
+/** SQLite's primary code of an error; 0: the error is not from SQLite. */
 export const codeOf = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) & 0xff;
 
 /** SQLITE_NOTADB and SQLITE_CORRUPT: the file is no database, or is damaged. */
@@ -72,13 +72,13 @@ export function faultOf(error: unknown): StoreFault {
 /** SQLSTATE of a table, a column or a schema that is not there. */
 const lacking = new Set(['42P01', '42703', '3F000']);
 
-/** An empty or an older database has taken the place of the one that was opened. `open` brings it into the form that this program needs. */
+/** Whether the opened database was replaced by an empty or an older one. `open` brings it into the form that this program needs. */
 export const lacksTables = (error: unknown): boolean => lacking.has(String((error as { code?: unknown }).code));
 
-/** OpenSSL's words for a certificate that leads to no authority that this machine trusts. */
+/** OpenSSL's codes for a certificate whose authority this machine does not trust. */
 const untrusted = new Set(['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE']);
 
-/** What the process log and `gateway doctor` say of an error of the store. Where each address of a host refused, the error has a code and no message. */
+/** The text for an error of the store in the process log and in `gateway doctor`. Where each address of a host refused, the error has a code and no message. */
 export function reasonOf(error: unknown): string {
   const code = String((error as { code?: unknown }).code);
   const message = messageOf(error) || code;

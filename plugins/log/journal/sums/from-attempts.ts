@@ -11,7 +11,7 @@ export function attemptsSql(query: LogQuery, by: AttemptDimension, { params, gra
   const [attempt, request] = attemptSql[by];
   const alone = selectionOf(query, { params, grammar, withText: true });
   const others = selectionOf(query, { params, grammar, withText: true, isLed: true });
-  // cost: the few requests with attempts of their own are found by these
+  // cost: these conditions find the few requests whose attempts have rows
   const where = [...rangeSql('a.id', query, params), ...others.where, 'a.id = r.id'];
   return `(select r.created_at as at, ${request} as value, 0 as failed, 0 as rescued, r.duration_ms from ${alone.from}${whereSql([...alone.where, 'r.target is not null'])}
     union all

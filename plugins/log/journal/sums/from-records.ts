@@ -43,7 +43,7 @@ const counts: Readonly<Record<Counted, string>> = {
   completionTokens: 'sum(r.completion_tokens)',
   reasoningTokens: 'sum(r.reasoning_tokens)',
   cachedTokens: 'sum(r.cached_tokens)',
-  // without a provider nobody was asked: a dry run, or a client that left before. It costs nothing
+  // a request without a provider costs nothing: a dry run, or a client that left before any attempt
   unpriced: "sum(case when r.cost is null and r.provider is not null and r.outcome not in ('refused', 'failed') then 1 else 0 end)",
   estimated: 'sum(case when r.estimated then 1 else 0 end)',
   generatedTokens: `sum(case when ${generated} then r.completion_tokens end)`,

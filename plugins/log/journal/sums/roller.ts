@@ -72,7 +72,7 @@ export class Roller {
 
 const nameOf = ({ span, start }: Period): string => `${span} ${start}`;
 
-/** Oldest first. Of periods that begin together the longest is first, and is summed up last: it is made of the shorter ones. */
+/** The oldest period first. Of periods with the same start, the longest is first, and is summed up last, because it is made of the shorter ones. */
 async function duePeriods({ engine, rows: found }: Queries, now: number): Promise<Period[]> {
   const [oldest] = await found('select id from gateway_requests order by id limit 1', new Params(engine.grammar));
   if (oldest === undefined) return [];
@@ -143,7 +143,7 @@ async function valuesOf(queries: Queries, { period, requests, sliceMs }: Part, n
   return groups.map(({ value, sums }) => [value, keptOf(sums)]);
 }
 
-/** cost: if a part of a period had too many values, the whole has too many as well, and is not read. */
+/** cost: if a part of a period had too many values, the whole period has too many as well, and is not read. */
 async function wereTooMany({ engine: { grammar }, rows: found }: Queries, { start, span }: Period, name: string): Promise<boolean> {
   const params = new Params(grammar);
   return (await found(`select 1 from gateway_rollup where dimension = ${params.add(name)} and starts_at >= ${params.add(start)} and starts_at < ${params.add(start + span)} and span_ms in (${spans.join(', ')}) and data = 'null' limit 1`, params)).length > 0;
@@ -156,7 +156,7 @@ async function namesIn({ engine: { grammar }, rows: found }: Queries, { period: 
     await setImmediate();
     const params = new Params(grammar);
     const { where } = selectionOf(allIn(slice), { params, grammar });
-    // beyond this limit the list of those that were left out would be too long
+    // beyond this limit, the list of the names that were left out would be too long
     const rows = await found(`select j.key as name, count(*) as count from gateway_requests r, ${grammar.keys(part)}${whereSql(where)} group by j.key order by count(*) desc limit ${mostNames + mostLeftOut + 1}`, params);
     for (const { name, count } of rows) counts.set(name as string, (counts.get(name as string) ?? 0) + Number(count));
   }

@@ -17,7 +17,7 @@ export function ruleOf({ field, operator, values }: Condition): Rule | null {
 }
 
 function valueRule(field: string, values: readonly string[]): Rule | null {
-  // sums by what attempts have count attempts
+  // sums by a dimension of attempts count attempts, not requests
   if (filteredField(field)?.filter.kind === 'any') return null;
   if (filteredField(field)?.filter.kind === 'glob') return globRule(field, values);
   // the index cuts longer texts, so the records must be asked

@@ -26,7 +26,7 @@ export interface Period {
   readonly start: number;
 }
 
-/** The name under which the sums of all records are kept, beside the dimensions. If it is there, the period is kept. */
+/** The name under which the sums of all records are kept, beside the dimensions. If this row exists, the period is kept. */
 export const whole = '';
 /** The name under which it is kept that the sums have all dimensions. Those of earlier versions serve too, and are made again. */
 export const complete = 'complete 3';
@@ -48,7 +48,7 @@ export const startOf = (ms: number, span: Span): number => Math.floor(ms / span)
 
 /** The periods to which these moments belong. */
 export function periodsOf(moments: readonly number[]): Period[] {
-  // cost: the records of a batch mostly are of one quarter of an hour, and longer periods are made of such
+  // cost: the records of a batch mostly belong to one quarter of an hour, and longer periods consist of quarters
   const quarters = [...new Set(moments.map((at) => startOf(at, spans[2])))];
   return spans.flatMap((span) => Array.from(new Set(quarters.map((at) => startOf(at, span))), (start) => ({ span, start })));
 }

@@ -24,7 +24,7 @@ export type More = Pick<LoggedRequest, 'tokensPerSecond' | 'attempts' | 'error' 
 
 /** Written when a request ends, beside More and the bodies. `id` comes first here too. */
 export interface Columns extends Omit<LoggedRequest, keyof More> {
-  /** Present where the request was answered by the first target that was asked: then it stands for its only attempt. */
+  /** Present where the request was answered by the first target that was asked: then its only attempt needs no row. */
   readonly target?: string | undefined;
   /** Present only where it differs from the reasoning in the choices. */
   readonly reasoningContent?: string | null;
@@ -42,7 +42,7 @@ export interface Finished extends Omit<LoggedRequest, Added>, Partial<Pick<Logge
 
 /** One request, as it is read from the journal. */
 export interface Entry {
-  /** JSON of Columns where there are parts. Else JSON of a Finished or, where the process died in between, of a Started. */
+  /** JSON of Columns where there are parts. Otherwise JSON of a Finished or, where the process died before the end of the request, of a Started. */
   readonly payload: string;
   readonly parts?: Parts | undefined;
   readonly isInterrupted: boolean;
@@ -85,7 +85,7 @@ const moreOf = ({ tokensPerSecond, attempts, error, configHash, clientRequestId,
   ({ tokensPerSecond, attempts, error, configHash, clientRequestId, clientAddress, method, path, nativeFinishReason, reasoningEstimated, costIsUpperBound, providerCost, usageDetails, prices, ruledOut, adjustments, timings });
 
 /**
- * The same without what a reader takes for granted: null, false and empty lists (`otherwise` in `core/log/fields.ts`).
+ * The columns without values that a reader assumes by default: null, false and empty lists (`otherwise` in `core/log/fields.ts`).
  * cost: a tenth of what a request takes on the disk.
  */
 const saidOf = ({ tokensPerSecond, attempts, error, configHash, clientRequestId, clientAddress, method, path, nativeFinishReason, reasoningEstimated, costIsUpperBound, providerCost, usageDetails, prices, ruledOut, adjustments, timings }: RequestRecord): Readonly<Record<keyof More, unknown>> => ({
@@ -111,7 +111,7 @@ const saidOf = ({ tokensPerSecond, attempts, error, configHash, clientRequestId,
 /** The end of a request as a frame, without bodies. */
 export const finishedFrame = (record: RequestRecord): Frame => frameOf(record, columnsOf(record, null), noBodies);
 
-/** The same with its bodies. Throws where a body holds what JSON cannot say. */
+/** The end of a request as a frame, with bodies. Throws where a body holds a value that JSON cannot write. */
 export function finishedFrameWithBodies(record: RequestRecord): Frame {
   const { request, response, reasoningContent } = record;
   const bodies = { sent: sentText(record), request: request === null ? '' : JSON.stringify(requestBody(request)), response: response === null ? '' : JSON.stringify(request?.form === undefined ? responseBody(response.choices) : orderedBody(response)) };
@@ -124,7 +124,7 @@ export function finishedFrameWithBodies(record: RequestRecord): Frame {
 const noBodies = { sent: '', request: '', response: '' };
 
 function frameOf(record: RequestRecord, columns: Columns, { sent, request, response }: typeof noBodies): Frame {
-  // a frame ends with a body: a reader knows a sound frame by the brace at its end
+  // a frame must end with a body, because a reader recognises a sound frame by the brace at its end
   const isSent = sent !== '' && (request !== '' || response !== '');
   const parts = { more: JSON.stringify(saidOf(record)), request, response };
   return { kind: isSent ? WITH_SENT : IN_PARTS, payload: JSON.stringify(columns), parts: isSent ? { ...parts, sent } : parts };

@@ -19,7 +19,7 @@ export type Kind = typeof STARTED | typeof FINISHED | typeof IN_PARTS | typeof W
 export interface Parts {
   /** The fields of the record that have no column. */
   readonly more: string;
-  /** What was sent to providers, in a frame of its kind: see `sql/upstream.ts`. It is no JSON, and never the last part. */
+  /** The requests to providers, in a frame with `sent`: see `sql/upstream.ts`. The text is not JSON, and is never the last part. */
   readonly sent?: string;
   readonly request: string;
   readonly response: string;

@@ -1,4 +1,4 @@
-/** What of the log was lost, and what was written. */
+/** Counts of what the log lost, and of what was written. */
 
 /** What was lost: figures that only rise, in a process and over its reloads. */
 export interface Lost {

@@ -2,11 +2,11 @@
 import type { ChatRequest, Message } from '../../../../core/chat.ts';
 
 const longest = 120;
-/** cost: no more characters than these are looked at; blanks among them are taken together. */
+/** cost: only this many characters are read; several blanks are reduced to one. */
 const lookedAt = 240;
-/** All blanks but one between two words. */
+/** Several blanks, or a blank that is not a space. */
 const blanks = /[^\S ]\s*| \s+/g;
-/** The first half of a character, behind which the text was cut. */
+/** The first half of a surrogate pair, where the text was cut. */
 const halfAtEnd = /[\ud800-\udbff]$/;
 
 /** The beginning of the last message of the user, or, where the user has said nothing, of the last message with a text. */
@@ -19,7 +19,7 @@ export function promptStartOf(request: ChatRequest | null): string | null {
 
 const isText = (value: unknown): value is string => typeof value === 'string' && /\S/.test(value);
 
-/** The text of a message; of several parts, that of the last one, because programs put instructions and documents before what somebody asks. */
+/** The text of a message. Of several parts, the last one counts, because programs put instructions and documents before the question. */
 function textOf({ content }: Message): string | null {
   if (isText(content)) return content;
   return Array.isArray(content) ? ((content as { text?: unknown }[]).map((part) => part?.text).findLast(isText) ?? null) : null;

@@ -46,10 +46,10 @@ export interface Instance {
   readonly claim: Claim;
 }
 
-/** Another instance may hold the lock of a new folder for a moment. Where so many cannot be locked, none can. */
+/** Another instance may hold the lock of a new folder for a moment. If so many folders cannot be locked, the disk has no locks. */
 const mostTries = 20;
 
-/** A folder and those above it. Where Node makes them all at once it says ENOENT of a disk that is mounted read-only; for a single folder it says the reason. */
+/** Makes a folder and its parents, one by one: for a read-only disk, Node reports ENOENT if it makes them all at once, and the true reason for a single folder. */
 function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -78,11 +78,11 @@ export function createInstance(root: string): Instance {
   throw new Error(`no file in ${root} can be locked`);
 }
 
-/** Makes the folder of a living instance again that somebody has deleted, and takes its lock. Throws where it cannot be made. */
+/** Makes the folder of a running instance again, which somebody has deleted, and takes its lock. Throws where it cannot be made. */
 export function remakeInstance({ folder, claim: former }: Instance): Instance {
   makeFolder(folder);
   const claimed = claim(folder);
-  // safety: a disk that was away may come back with the former folder, which must not be free for others then
+  // safety: a disk that was away may come back with the former folder, whose lock must not be free then
   if (claimed !== null) return { folder, claim: { release: () => [claimed, former].forEach((one) => one.release()) } };
   rmSync(folder, { recursive: true, force: true });
   throw new Error(`no file in ${folder} can be locked`);
@@ -100,7 +100,7 @@ export function adoptOrphans(root: string, mine: ReadonlySet<string>): Instance[
   });
 }
 
-/** Deletes a folder; call it when the store has everything that is in it. */
+/** Deletes a folder. Call this when the store has everything that is in it. */
 export function removeInstance({ folder, claim: claimed }: Instance): void {
   rmSync(join(folder, 'lock'), { force: true });
   claimed.release();
@@ -116,7 +116,7 @@ export interface Cursor {
 
 const beginning: Cursor = { segment: 0, offset: 0, open: [] };
 
-/** The place up to which the store has the journal. Where the cursor is lost or broken, the journal is read from its beginning: the store leaves rows that it has as they are. */
+/** The place up to which the store has the journal. Where the cursor is lost or broken, the journal is read from its start, and the store ignores rows that it has already. */
 export function readCursor(folder: string): Cursor {
   try {
     const { segment, offset, open } = JSON.parse(readFileSync(join(folder, 'cursor'), 'utf8')) as Partial<Cursor>;
@@ -126,7 +126,7 @@ export function readCursor(folder: string): Cursor {
   }
 }
 
-/** safety: the cursor is on the disk under its own name when this returns. Only then may segments before it be deleted. */
+/** Writes the cursor. safety: when this returns, the cursor is on the disk under its final name. Only then may earlier segments be deleted. */
 export function writeCursor(folder: string, cursor: Cursor): void {
   const next = join(folder, 'cursor.next');
   const file = openSync(next, 'w', 0o600);

@@ -24,9 +24,9 @@ export interface WriterSettings {
   /** The bound of the frames that wait in memory while the disk takes none, in bytes. */
   readonly maxWaiting?: number;
   readonly retryMs?: number;
-  /** Counts on from here. */
+  /** The counts of losses to continue. */
   readonly lost?: Lost;
-  /** After a write that took longer, writes go to other threads for a while. */
+  /** After a write that took longer than this, other threads write for a while. */
   readonly slowMs?: number;
 }
 
@@ -35,9 +35,9 @@ export type Pressure = 'none' | 'bodies' | 'full';
 
 const largestSegment = 16 * 1024 * 1024;
 const roomForBodies = 0.8;
-/** For how long after a slow write other threads write. */
+/** How long other threads write after a slow write. */
 const slowForMs = 10_000;
-/** After a request has waited so long for its record, it is over, and its record is all that is left in memory. */
+/** After a request has waited this long for its record, only the record is left of the request in memory. */
 const heldUpMs = 1000;
 /** For about twenty requests in one write; a larger group gets memory of its own. */
 const scratchBytes = 256 * 1024;
@@ -61,12 +61,12 @@ export class JournalWriter {
   #running: Promise<void> | null = null;
   #fault: unknown = null;
   #isFull = false;
-  /** Since when a group is being written; null: none is. */
+  /** When the write of a group began; null: no group is being written. */
   #writingSince: number | null = null;
-  /** safety: a disk that lets a write wait must not stop all requests again and again: until then other threads write. */
+  /** safety: a disk that delays writes must not stop all requests again and again. Until this time, other threads write. */
   #slowUntil = 0;
   #retry: NodeJS.Timeout | undefined;
-  /** The open segment was deleted. */
+  /** True: the open segment was deleted. */
   #isLost = false;
 
   constructor(settings: WriterSettings) {
@@ -79,7 +79,7 @@ export class JournalWriter {
     return { ...this.lost, written: this.#written };
   }
 
-  /** What there is room for. */
+  /** How full the journal is. */
   get pressure(): Pressure {
     const used = this.#used(0);
     return used >= 1 ? 'full' : used >= roomForBodies ? 'bodies' : 'none';
@@ -90,12 +90,12 @@ export class JournalWriter {
     return this.#used(bytes) < roomForBodies;
   }
 
-  /** What is appended now is written in this turn of the event loop, on this thread. */
+  /** Whether a frame that is appended now is written in this turn of the event loop, on this thread. */
   get writesNow(): boolean {
     return this.#file !== null && this.#writingSince === null && !this.#settings.isDurable && performance.now() >= this.#slowUntil;
   }
 
-  /** Why records are not kept as they should be: the last write failed and they wait in memory, or there is no room for more. */
+  /** Why records are not kept as they should be: the last write failed and records wait in memory, or there is no room for more. */
   get trouble(): 'journal_not_written' | 'journal_full' | null {
     return this.#fault !== null ? 'journal_not_written' : this.pressure === 'full' ? 'journal_full' : null;
   }
@@ -104,16 +104,16 @@ export class JournalWriter {
     return this.#fault !== null || (this.#writingSince !== null && performance.now() - this.#writingSince > heldUpMs);
   }
 
-  /** The share of the room that is taken when so many bytes are added. */
+  /** The share of the room that is used when so many bytes are added. */
   #used(more: number): number {
     const { maxBytes, maxWaiting } = this.#settings;
     const waiting = this.#waitingBytes + more;
     const ofDisk = (this.#onDisk + this.#elsewhere + waiting) / maxBytes;
-    // a disk that works takes all of it at once, also bodies that are larger than what may wait
+    // a working disk takes everything at once, even bodies that are larger than the limit of waiting bytes
     return this.#isHeldUp ? Math.max(ofDisk, waiting / maxWaiting) : ofDisk;
   }
 
-  /** Tells the writer that so many bytes were deleted, and how many bytes orphans hold: those count towards the bound too. */
+  /** Called with the number of deleted bytes, and of bytes that orphans hold: these count towards the bound too. */
   onDisk(removed: number, elsewhere: number): void {
     this.#onDisk -= removed;
     this.#elsewhere = elsewhere;
@@ -136,15 +136,15 @@ export class JournalWriter {
     return this.#told.promise;
   }
 
-  /** Call it when the folder was deleted and made again. The next group goes into another segment: nobody finds the one that is open. */
+  /** Call this when the folder was deleted and made again. The next group goes into another segment, because nobody would find the open one. */
   moveOn(): void {
     this.#isLost = true;
     this.#onDisk = 0;
-    // safety: a reader may have the first segment open that was made with the folder, and does not look for another one of that number
+    // safety: a reader may have the first segment of the new folder open, and does not look for another segment with that number
     this.#segment = Math.max(this.#segment, 1);
   }
 
-  /** Tries once more to write the frames that wait, and closes the segment. Resolves to those that could not be written. */
+  /** Tries once more to write the waiting frames, and closes the segment. Resolves with the frames that could not be written. */
   async close(): Promise<readonly Frame[]> {
     await this.#running;
     clearTimeout(this.#retry);
@@ -196,7 +196,7 @@ export class JournalWriter {
     if (this.#offset >= this.#segmentBytes) await this.#leave(file);
   }
 
-  /** The segment that is written. One that was lost, also while it was opened, is left for the next. */
+  /** The open segment. A segment that was deleted, even while it was opened, is replaced by the next one. */
   async #opened(): Promise<number> {
     while (this.#file === null || this.#isLost) {
       if (this.#file !== null) await this.#leave(this.#file);
@@ -235,7 +235,7 @@ export class JournalWriter {
     }
   }
 
-  /** safety: a slow write on another thread counts too, so that a disk in trouble stops the requests once and not again every ten seconds. */
+  /** safety: a slow write on another thread counts too. Otherwise a slow disk would stop the requests again every ten seconds. */
   #noteTime(startedAt: number): void {
     const now = performance.now();
     if (now - startedAt > this.#settings.slowMs) this.#slowUntil = now + slowForMs;
@@ -274,7 +274,7 @@ export class JournalWriter {
     await files.close(file).catch(() => {});
   }
 
-  /** Says once that the journal is full, and once that it has room again. */
+  /** Logs once that the journal is full, and once that it has room again. */
   #say(pressure: Pressure): void {
     const { logger, maxBytes, maxWaiting } = this.#settings;
     const { dropped, bodiesDropped } = this.lost;

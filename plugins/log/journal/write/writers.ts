@@ -1,9 +1,9 @@
-/** The writers of one process: one, and while a config is reloaded those of the gateways before it, too. */
+/** The writers of one process: one, and during a reload of the config also those of the former gateways. */
 import type { Logger } from '../../../../core/logger.ts';
 import { idOf, STARTED } from './frames.ts';
 import type { JournalWriter } from './writer.ts';
 
-/** Tells the thread that reads the journal of a writer which requests end in another one. */
+/** Tells the thread that reads a writer's journal which requests end in another journal. */
 type Tell = (ids: readonly string[]) => Promise<void>;
 
 export class Writers {
@@ -13,7 +13,7 @@ export class Writers {
     this.#open.set(writer, tell);
   }
 
-  /** Closes a writer. What it could not write, the newest of the others writes; without another one it is lost, which is said and counted. */
+  /** Closes a writer. The newest other writer writes the frames that it could not write; without another writer they are lost, and the loss is logged and counted. */
   async close(writer: JournalWriter, logger: Logger): Promise<void> {
     const tell = this.#open.get(writer);
     this.#open.delete(writer);
@@ -28,7 +28,7 @@ export class Writers {
     }
     for (const frame of left) void heir.append(frame);
     const ids = records.map(({ payload }) => idOf(payload));
-    // safety: their beginning may be in the journal that ends now, and `interrupted` would be stored in the place of what came of them. A thread that does not answer is not waited for
+    // safety: the start of these requests may be in the journal that ends now, and `interrupted` would be stored in place of their result. A thread that does not answer is not waited for
     await Promise.allSettled([tell?.(ids), tellHeir?.(ids)]);
   }
 }

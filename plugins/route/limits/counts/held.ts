@@ -1,18 +1,18 @@
-/** What a gateway holds in Redis. */
+/** The reservations of a gateway in Redis. */
 import { periodOf } from '../ledger.ts';
 import type { Hold, Subject } from '../ledger.ts';
 
-/** A hold under the name that the gateway had in Redis when it was taken; it changes when the gateway gets another name. */
+/** A hold, with the name that the gateway had in Redis when it was taken; the gateway may get another name later. */
 export interface Owned extends Hold {
   owner: string;
-  /** Epoch milliseconds at which Redis was asked: the time of the periods of its keys. A day may end before Redis answers. */
+  /** Epoch milliseconds when Redis was asked. They decide the periods of the keys, because a day may end before Redis answers. */
   readonly askedAt: number;
 }
 
-/** The values of what runs; of one value that a reload has given other limits, those of the last request. */
+/** The subjects of the running requests; a subject whose limits a reload has changed, with the limits of the last request. */
 export const subjectsOf = (running: Iterable<Owned>): readonly Subject[] => [...new Map(Array.from(running, ({ subjects }) => subjects.map((subject) => [subject.id, subject] as const)).flat()).values()];
 
-/** What is held of each value, as the script takes it: that which the end of each request lets go of. */
+/** What is reserved for each value, in the form that the script takes: exactly what the end of each request releases. */
 export function heldValues(subjects: readonly Subject[], running: Iterable<Owned>, now: number): readonly object[] {
   const sums = new Map(subjects.map(({ id }) => [id, { running: 0, tokens: 0, budgets: new Map<string, bigint>() }]));
   for (const { subjects: own, tokens, pico, askedAt } of running) {

@@ -1,7 +1,7 @@
-/** The scripts by which Redis knows a gateway: its name, what it holds, and what Redis has missed of it. */
+/** The scripts that register a gateway in Redis: its name, its reservations, and what Redis has missed of it. */
 import { common, keysOfValue, spending } from './lua.ts';
 
-/** What a gateway says under a name counts no more from now on. KEYS: heard of that name. Returns the last number that was heard. */
+/** From now on Redis ignores messages under this name. KEYS: heard of that name. Returns the number of the last message that was heard. */
 export const closeScript = `
 redis.call('HSET', KEYS[1], 'closed', 1)
 redis.call('EXPIRE', KEYS[1], 86400)
@@ -9,8 +9,8 @@ return tonumber(redis.call('HGET', KEYS[1], 'last') or 0)
 `;
 
 /**
- * Makes a gateway known, with all that it holds. KEYS: alive, era, then those of each value. ARGV: gateway, its former names, lease, a name for a new era,
- * and JSON of what it holds of each value. Returns the era: another one than before means that Redis has lost everything.
+ * Registers a gateway with all of its reservations. KEYS: alive, era, then those of each value. ARGV: gateway, its former names, lease, a name for a new era,
+ * and JSON of what it holds of each value. Returns the era: a changed era means that Redis has lost everything.
  */
 export const registerScript = `${common}
 for former in string.gmatch(ARGV[2], '%S+') do redis.call('ZREM', KEYS[1], former) end
@@ -36,7 +36,7 @@ return redis.call('GET', KEYS[2])
 `;
 
 /**
- * Adds what a gateway has let in and Redis has not heard of: once, however often it is told. KEYS: alive, told (of these values at this moment), then those of
+ * Adds the requests that a gateway has admitted without Redis: once, even if the script runs several times. KEYS: alive, told (of these values at this moment), then those of
  * each value. ARGV: JSON of each value.
  */
 export const missedScript = `${common}${spending}
@@ -54,7 +54,7 @@ end
 return 1
 `;
 
-/** A sign of life. KEYS: alive, era. ARGV: gateway, lease, the era that it knows: a Redis that knows the gateway has lost no more than its name. Returns 0 where Redis does not know the gateway. */
+/** A heartbeat. KEYS: alive, era. ARGV: gateway, lease, the era that the gateway knows: if Redis knows the gateway, Redis has lost no more than its name. Returns 0 where Redis does not know the gateway. */
 export const aliveScript = `${common}
 if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
 redis.call('ZADD', KEYS[1], text(now + tonumber(ARGV[2])), ARGV[1])

@@ -1,22 +1,22 @@
 /**
- * The arithmetic of limits in Lua, as Redis runs it: the same as in `memory.ts` and `window.ts`, each script one step that nothing comes between. Here is
- * what the scripts have in common; they are in `scripts.ts` and `known-scripts.ts`.
+ * The arithmetic of limits in Lua, as Redis runs it: the same as in `memory.ts` and `window.ts`. Each script is one atomic step. This file has
+ * the parts that the scripts share; the scripts are in `scripts.ts` and `known-scripts.ts`.
  * All keys are declared and have one hash tag, so they live on one node of a cluster. The time is that of Redis, so gateways need not agree about theirs.
  *
  * Keys of a value: requests (hash, list), tokens (hash, list), held tokens, running; and for each budget: spent, held. Of a window the list has its
  * tenths of a second in order; the hash has the amount of each, its latest time, and the sum. What is held is a hash by gateway: a gateway that
  * has not been heard of for the time of its lease holds nothing any more.
  *
- * A reply may be lost on its way. Therefore a gateway numbers what it says under its name, and Redis keeps the last number that it has heard: the gateway
- * asks for it afterwards, and says again only what was not heard.
+ * A reply may be lost on its way. Therefore a gateway numbers its messages, and Redis keeps the number of the last message that it has heard: the gateway
+ * asks for that number afterwards, and repeats only messages that Redis has not heard.
  */
 /** Milliseconds for which Redis keeps the sum of a budget of which nothing was spent, after the value has asked last: callers make up values without end. It is read from the log again. */
 export const unspentMs = 3_600_000;
 
-/** How many keys a value has before those of its budgets. */
+/** How many keys a value has besides those of its budgets, which follow them. */
 export const keysOfValue = 6;
 
-/** Numbers of what a gateway says. */
+/** Checks and keeps the number of a gateway's message. */
 export const hearing = `
 -- False: Redis does not know the gateway, or has closed its name. KEYS: alive, heard.
 local function knows(gateway, number)
@@ -31,7 +31,7 @@ local function heard(number)
 end
 `;
 
-/** What was spent of a budget. A sum that Redis does not have is read from the log, which has this too. */
+/** Adds to the spending of a budget. Where Redis has no sum, the sum is read from the log, which includes this amount. */
 export const spending = `
 local function spend(key, pico, expires)
   if redis.call('EXISTS', key) == 0 then return end

@@ -4,7 +4,7 @@ import { periodOf, refusalOf } from '../ledger.ts';
 import type { Ask, BudgetCap, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from '../ledger.ts';
 import { Window, windowMs } from './window.ts';
 
-/** What was spent in a period before this process began to count; null: not known yet. */
+/** The amount that was spent in a period before this process began to count; null: not known yet. */
 export type SpentBefore = (subject: Subject, per: Budget['per'], start: number) => bigint | null;
 
 /** One budget of one value in one period. */
@@ -21,7 +21,7 @@ class Account {
   }
 }
 
-/** What other gateways had taken at a moment. It counts for a minute: longer ago is out of every window. */
+/** The usage of other gateways at a moment. It counts for a minute, because after that it is outside of every window. */
 interface Others {
   readonly at: number;
   readonly requests: number;
@@ -31,23 +31,23 @@ interface Others {
 
 const nobody: Others = { at: -Infinity, requests: 0, tokens: 0, running: 0 };
 
-/** What this process has let in within the last minute, of one value. */
+/** The requests of one value that this process has admitted within the last minute. */
 export interface Own {
   readonly subject: Subject;
   readonly requests: Window;
   readonly tokens: Window;
 }
 
-/** All that is counted of one value. */
+/** All counts of one value. */
 class Counts {
   readonly requests = new Window();
   readonly tokens = new Window();
   heldTokens = 0;
   running = 0;
-  /** What other gateways had taken when Redis was asked last. */
+  /** The usage of other gateways when Redis was asked last. */
   others: Others = nobody;
   subject: Subject;
-  /** Of periods that are over too, for a while: a clock that was set back counts on there. */
+  /** Accounts of ended periods are kept for a while too: a clock that was set back goes on with them. */
   accounts: readonly Account[] = [];
 
   constructor(subject: Subject) {
@@ -55,7 +55,7 @@ class Counts {
   }
 
   othersAt(now: number): Others {
-    // safety: a clock that was set back would let it count until it is that late again
+    // safety: after the clock was set back, the usage would count until the clock reaches the old time again
     return Math.abs(now - this.others.at) < windowMs ? this.others : nobody;
   }
 
@@ -64,7 +64,7 @@ class Counts {
     return this.accounts.find((one) => one.per === per && one.start === start);
   }
 
-  /** Forgets accounts. One of which nothing was spent is found anew as it was. */
+  /** Forgets old accounts. An account without spending can be made again unchanged. */
   sweep(now: number): void {
     this.accounts = this.accounts.filter(({ per, start, spent, held }) => held !== 0n || (start === periodOf(per, now).start && (spent ?? 0n) !== 0n));
   }
@@ -77,7 +77,7 @@ class Counts {
 export class MemoryLedger implements Ledger {
   readonly #counts = new Map<string, Counts>();
   readonly #clock: () => number;
-  /** The gateway that serves now says how to find out what was spent before. */
+  /** The gateway that serves now sets how to find out the earlier spending. */
   spentBefore: SpentBefore = () => 0n;
   #sweepAt = 0;
 
@@ -95,7 +95,7 @@ export class MemoryLedger implements Ledger {
     return { hold: this.take(ask, levels), refusal: null, levels };
   }
 
-  /** Takes what the request asks for, whether there is room or not, and adds it to these levels. */
+  /** Reserves what the request asks for, whether there is room or not, and adds it to these levels. */
   take({ subjects, tokens, pico, isLight }: Ask, levels: readonly Level[]): Hold {
     const now = this.#clock();
     this.#sweep(now);
@@ -157,13 +157,13 @@ export class MemoryLedger implements Ledger {
     }
   }
 
-  /** What was spent, as far as this process knows; null: not known. */
+  /** The spending that this process knows; null: not known. */
   spent(subject: Subject, per: Budget['per'], start: number): bigint | null {
     const account = this.#accountOf(subject, per, this.#clock());
     return account.start === start ? account.spent : null;
   }
 
-  /** What all gateways together have taken: from it this process goes on where it has to count by itself. */
+  /** Takes over the usage of all gateways together: if this process has to count by itself, it goes on from there. */
   observe(subject: Subject, level: Level): void {
     const now = this.#clock();
     const counts = this.#countsOf(subject);
@@ -180,7 +180,7 @@ export class MemoryLedger implements Ledger {
     }
   }
 
-  /** For people: the level with what this process knows of budgets of which Redis or the parent does not, because nobody has asked there yet. */
+  /** For people: the level, with the spending that this process knows of budgets that Redis or the parent does not have, because no request has asked there yet. */
   filled(subject: Subject, level: Level): Level {
     const now = this.#clock();
     const spentOf = ({ per }: BudgetCap): bigint | null => {
@@ -190,7 +190,7 @@ export class MemoryLedger implements Ledger {
     return { ...level, budgets: level.budgets.map(({ spent, held }, at) => ({ held, spent: spent ?? spentOf(subject.caps.budgets[at] as BudgetCap) })) };
   }
 
-  /** Whether anything counts of the value with this id. */
+  /** Whether anything is counted for the value with this id. */
   counts(id: string): boolean {
     return this.#counts.has(id);
   }
@@ -199,7 +199,7 @@ export class MemoryLedger implements Ledger {
     return Array.from(this.#counts.values(), ({ subject }) => subject);
   }
 
-  /** Everything that this process has let in within the last minute. */
+  /** Everything that this process has admitted within the last minute. */
   own(): readonly Own[] {
     return Array.from(this.#counts.values(), ({ subject, requests, tokens }) => ({ subject, requests, tokens }));
   }
@@ -212,7 +212,7 @@ export class MemoryLedger implements Ledger {
     if (caps.requests !== null) {
       level.requests = counts.requests.sum(now) + others.requests;
       level.requestsResetMs = counts.requests.resetMs(now) || resetOf(others, now);
-      // more than one has to go where a reload has made the limit smaller
+      // several requests must leave the window where a reload has made the limit smaller
       const missing = level.requests + 1 - caps.requests;
       if (missing > 0) level.requestsWaitMs = counts.requests.waitMs(now, missing) ?? resetOf(others, now);
     }
@@ -235,12 +235,12 @@ export class MemoryLedger implements Ledger {
   #countsOf(subject: Subject): Counts {
     let counts = this.#counts.get(subject.id);
     if (counts === undefined) {
-      // safety: a value is new with requests that are refused or only looked at, too
+      // safety: refused requests, and requests that only look, also add new values
       this.#sweep(this.#clock());
       counts = new Counts(subject);
       this.#counts.set(subject.id, counts);
     }
-    // a reload may have given it other limits
+    // a reload may have given the value other limits
     counts.subject = subject;
     return counts;
   }
@@ -256,9 +256,9 @@ export class MemoryLedger implements Ledger {
     return account;
   }
 
-  /** Forgets values of which nothing counts any more: callers make up new ones without end. */
+  /** Forgets values without any counts, because callers can make up any number of values. */
   #sweep(now: number): void {
-    // safety: after a clock was set back, nothing would be forgotten until it is that late again
+    // safety: after the clock was set back, nothing would be forgotten until the clock reaches the old time again
     if (now < this.#sweepAt && this.#sweepAt - now <= sweepEveryMs) return;
     this.#sweepAt = now + sweepEveryMs;
     for (const [id, counts] of this.#counts) {

@@ -1,4 +1,4 @@
-/** What this gateway has let in and Redis has not heard of, or perhaps not: it was away, or its reply was lost. */
+/** The requests that this gateway has admitted and Redis has not heard of, or may not have heard of: Redis was away, or its reply was lost. */
 import { randomUUID } from 'node:crypto';
 import type { Charge, Subject } from '../ledger.ts';
 import { expiryOf, periodName } from './redis-keys.ts';
@@ -6,16 +6,16 @@ import { Window, windowMs } from './window.ts';
 
 type Amounts = readonly (readonly [at: number, amount: number])[];
 
-/** What Redis has missed of one value. */
+/** The counts of one value that Redis has missed. */
 interface MissedOf {
   readonly subject: Subject;
   readonly requests: Window;
   readonly tokens: Window;
-  /** What was charged, by the period of the budget and its start. */
+  /** The charged amounts, by the period of the budget and its start. */
   readonly charged: Map<string, bigint>;
 }
 
-/** What Redis is told of one value. */
+/** The data that Redis gets for one value. */
 export interface Told {
   readonly subject: Subject;
   readonly requests: Amounts;
@@ -23,23 +23,23 @@ export interface Told {
   readonly charged: ReadonlyMap<string, bigint>;
 }
 
-/** Redis counts a batch once, by its name. */
+/** Redis counts a batch once, because it remembers the batch's name. */
 export interface Batch {
   readonly name: string;
   readonly values: readonly Told[];
 }
 
-/** Something that was said to Redis. */
+/** A message to Redis. */
 export interface Said {
   /** The name of the gateway. */
   readonly name: string;
   readonly number: number;
 }
 
-/** Redis answered with an error: it has not run the script. */
+/** Whether Redis answered with an error: then it has not run the script. */
 export const isRefused = (thrown: unknown): boolean => thrown instanceof Error && thrown.name === 'ReplyError';
 
-/** Redis was asked to let a request in, and no reply came. */
+/** Redis was asked to admit a request, and no reply came. */
 export class NoReply extends Error {
   readonly said: Said;
 
@@ -54,16 +54,16 @@ interface Unsure {
   readonly remember: () => void;
 }
 
-/** Values in one call of Redis. */
+/** The most values in one call of Redis. */
 export const chunk = 200;
-/** Amounts in one call. cost: Redis takes 14 µs for each, and does nothing else meanwhile. */
+/** The most amounts in one call. cost: Redis takes 14 µs for each, and does nothing else meanwhile. */
 const mostAmounts = 1000;
 const sweepEvery = 1000;
 
 export class Missed {
-  /** What Redis has missed, by value. */
+  /** The counts that Redis has missed, by value. */
   readonly #values = new Map<string, MissedOf>();
-  /** What Redis has perhaps not heard, by the name under which it was said. */
+  /** Messages that Redis may not have heard, by the name under which they were sent. */
   readonly #unsure = new Map<string, Unsure[]>();
   #batches: Batch[] = [];
   #added = 0;
@@ -88,33 +88,33 @@ export class Missed {
     }
   }
 
-  /** Redis may have heard this: no reply came. `remember` is called where it turns out that Redis has not. */
+  /** Notes a message without a reply: Redis may have heard it. `remember` is called if it turns out that Redis has not. */
   perhaps({ name, number }: Said, remember: () => void): void {
     const unsure = this.#unsure.get(name) ?? [];
     unsure.push({ number, remember });
     this.#unsure.set(name, unsure);
   }
 
-  /** The names under which something was said that Redis may have heard. */
+  /** The names with messages whose reply is missing. */
   unsureNames(): readonly string[] {
     return [...this.#unsure.keys()];
   }
 
-  /** @param last number that Redis has heard under this name, which is closed */
+  /** @param last the number of the last message that Redis has heard under this name, which is closed */
   heard(name: string, last: number): void {
     const unsure = this.#unsure.get(name) ?? [];
     this.#unsure.delete(name);
     for (const { number, remember } of unsure) if (number > last) remember();
   }
 
-  /** Redis has lost everything. In place of what it missed it is told of all that this gateway has let in; what was spent is in the log. */
+  /** Redis has lost everything. In place of what it missed, it gets everything that this gateway has admitted; the spending is in the log. */
   lost(all: readonly Omit<MissedOf, 'charged'>[]): void {
     this.#values.clear();
     this.#batches = [];
     this.#pack(all.map((own) => ({ ...own, charged: new Map() })));
   }
 
-  /** What Redis is to be told next, the same batch until `wasTold`; null: nothing. */
+  /** The next data for Redis, the same batch until `wasTold`; null: there is none. */
   next(): Batch | null {
     if (this.#batches.length === 0) {
       this.#pack([...this.#values.values()]);
@@ -142,7 +142,7 @@ export class Missed {
     if (batch.length > 0) this.#batches.push({ name: randomUUID(), values: batch });
   }
 
-  /** Forgets values of which nothing counts any more: callers make up new ones without end. */
+  /** Forgets values without any counts, because callers can make up any number of values. */
   #sweep(now: number): void {
     if (++this.#added % sweepEvery !== 0) return;
     for (const [id, { requests, tokens, charged }] of this.#values) if (charged.size === 0 && requests.sum(now) === 0 && tokens.sum(now) === 0) this.#values.delete(id);
@@ -155,7 +155,7 @@ export class Missed {
   }
 }
 
-/** A value as the script takes it, with what was spent or without. The clock of Redis is another one, so it is told how long ago each amount was. */
+/** A value in the form that the script takes, with its spending or without. The clock of Redis is another one, so each amount comes with its age. */
 export const toldOf = ({ subject: { caps }, requests, tokens, charged }: Told, now: number, tellsSpent: boolean): object => ({
   requests: agesOf(requests, now),
   tokens: agesOf(tokens, now),
@@ -165,7 +165,7 @@ export const toldOf = ({ subject: { caps }, requests, tokens, charged }: Told, n
 const agesOf = (amounts: Amounts, now: number): readonly (readonly [age: number, amount: number])[] =>
   amounts.filter(([at]) => at > now - windowMs).map(([at, amount]) => [Math.max(0, now - at), amount] as const);
 
-/** A value of which there are more amounts than one call takes is told in several. */
+/** Splits a value with more amounts than one call takes into several. */
 function inParts({ subject, requests, tokens, charged }: Told): Told[] {
   const most = mostAmounts / 2;
   const parts = [{ subject, requests: requests.slice(0, most), tokens: tokens.slice(0, most), charged }];

@@ -1,4 +1,4 @@
-/** The counts of all workers of this machine, in their parent process. What a worker holds is let go when the worker has ended, however it did. */
+/** The counts of all workers of this machine, in their parent process. When a worker has ended, for any reason, its reservations are released. */
 import type { ParentSide } from '../../../../core/workers/relay.ts';
 import type { Budget } from '../../../../core/limits.ts';
 import { periodOf } from '../ledger.ts';
@@ -7,11 +7,11 @@ import type { MemoryLedger } from './memory.ts';
 import { fromWire, levelToWire, toWire } from './wire.ts';
 import type { Reserved, Said } from './wire.ts';
 
-/** A worker says again within a second or two what it may have said in vain. */
+/** The most charges whose names are remembered: a worker repeats a message that may be lost within a second or two. */
 const mostCharged = 50_000;
 const sweepEveryMs = 30_000;
 
-/** Values in one answer. */
+/** The most values in one answer. */
 const mostKnown = 10_000;
 
 interface Held extends Hold {
@@ -21,9 +21,9 @@ interface Held extends Hold {
 export class ParentCounts implements ParentSide {
   readonly #memory: MemoryLedger;
   readonly #held = new Map<string, Held>();
-  /** What was spent of budgets before this process counted, as workers have read it from the log: by value and period. */
+  /** The spending of budgets before this process began to count, as workers have read it from the log: by value and period. */
   readonly #spentBefore = new Map<string, { readonly id: string; readonly per: Budget['per']; readonly start: number; readonly pico: bigint }>();
-  /** The budgets of which nothing was spent, and whose values had no counts at the last look. */
+  /** Budgets without spending, whose values had no counts at the last check. */
   #unused: ReadonlySet<string> = new Set();
   #sweepAt = 0;
   /** Names of the last charges. */
@@ -61,18 +61,18 @@ export class ParentCounts implements ParentSide {
     return { hasRoom: refusal === null, levels: levels.map(levelToWire) };
   }
 
-  /** How many sums it remembers that workers have read. */
+  /** How many sums that workers have read are kept. */
   get remembered(): number {
     return this.#spentBefore.size;
   }
 
-  /** Forgets periods that are over, and values of which nothing counts: callers make up values without end. */
+  /** Forgets ended periods, and values without any counts: callers can make up any number of values. */
   forget(now: number): void {
     this.#sweepAt = now + sweepEveryMs;
     const unused = new Set<string>();
     for (const [name, { id, per, start, pico }] of this.#spentBefore) {
       const isUnused = pico === 0n && !this.#memory.counts(id);
-      // safety: the charge of a request may come a moment after its hold was let go of
+      // safety: the charge of a request may come a moment after the release of its hold
       if (start !== periodOf(per, now).start || (isUnused && this.#unused.has(name))) this.#spentBefore.delete(name);
       else if (isUnused) unused.add(name);
     }
@@ -86,7 +86,7 @@ export class ParentCounts implements ParentSide {
     this.#memory.charge({ subjects: subjects.map(fromWire), pico: BigInt(pico), at });
   }
 
-  /** A part of a hold may be settled before the other. What was settled before, or ended with its worker, is no fault. */
+  /** Settles a part of a hold; the other part may be settled later. A hold that was settled before, or ended with its worker, is no fault. */
   #settle({ name, subjects, tokens }: Extract<Said, { what: 'settle' }>): void {
     const held = this.#held.get(name);
     if (held === undefined) return;

@@ -8,7 +8,7 @@ import type { ReadSpent } from './seeds.ts';
 import { fromWire, levelFromWire, toWire } from './wire.ts';
 import type { NamedHold, Reserved, Said, WiredLevel, WiredSubject } from './wire.ts';
 
-/** safety: no request waits longer for the parent. */
+/** safety: no request waits longer than this for the parent. */
 const patienceMs = 500;
 const againMs = 1000;
 
@@ -19,7 +19,7 @@ export class PeerLedger implements Ledger {
   readonly #readSpent: ReadSpent;
   readonly #prefix = randomUUID();
   #last = 0;
-  /** What the parent has not taken yet. */
+  /** Messages that the parent has not confirmed yet. */
   readonly #untold: Said[] = [];
   #isWaiting = false;
 
@@ -50,7 +50,7 @@ export class PeerLedger implements Ledger {
       const hold: NamedHold | null = hasRoom && !isLook ? { subjects, tokens, pico, isLight, at: this.#clock(), name } : null;
       return { levels, refusal: hasRoom ? null : refusalOf(ask, levels), hold };
     } catch (error) {
-      // safety: the parent may have heard it all the same, and would hold it for ever
+      // safety: the parent may have heard the request without its reply arriving, and would keep its reservation for ever
       this.#tell({ what: 'settle', name, subjects: subjects.map(({ id }) => id), tokens: 0 });
       throw error;
     }
@@ -95,7 +95,7 @@ export class PeerLedger implements Ledger {
     if (sums.length > 0) this.#tell({ what: 'spent', isNew, sums: sums.map(({ subject, per, start, pico }) => ({ subject: toWire(subject), per, start, pico: String(pico) })) });
   }
 
-  /** Tells the parent what was spent, of budgets of which it does not know that. */
+  /** Sends the parent the spending of budgets for which the parent does not have it. */
   async #readAll(subjects: readonly Subject[], levels: readonly Level[]): Promise<void> {
     const unread = unreadOf(subjects, levels, this.#clock());
     const read = await Promise.all(unread.map(async ({ subject, per, start }) => ({ subject, per, start, pico: await this.#readSpent(subject, per, start) })));
@@ -106,7 +106,7 @@ export class PeerLedger implements Ledger {
     return this.#peers.atParent(said, patienceMs);
   }
 
-  /** safety: what the parent does not hear would be held for ever, or never be charged, so it is told again. */
+  /** Sends a message until the parent confirms it. safety: an unheard message would leave a reservation for ever, or a request uncharged. */
   #tell(said: Said): void {
     this.#ask(said).catch(() => {
       this.#untold.push(said);

@@ -1,4 +1,4 @@
-/** The names of what Redis keeps, and how its numbers are read. */
+/** The names of the keys in Redis, and how its numbers are read. */
 import type { Budget } from '../../../../core/limits.ts';
 import { periodOf } from '../ledger.ts';
 import type { Level, Subject } from '../ledger.ts';
@@ -6,12 +6,12 @@ import type { Level, Subject } from '../ledger.ts';
 const prefix = 'model-gateway:{limits}:';
 /** Gateways that are alive, each with the time at which its lease ends. */
 export const aliveKey = `${prefix}alive`;
-/** Another value than before means that Redis has lost everything. */
+/** A changed value means that Redis has lost everything. */
 export const eraKey = `${prefix}era`;
 
-/** The last number that Redis has heard of a gateway under this name. */
+/** The number of the last message that Redis has heard of a gateway under this name. */
 export const heardKey = (name: string): string => `${prefix}heard:${name}`;
-/** There where Redis has counted what is told under this name. */
+/** Exists once Redis has counted the batch of this name. */
 export const toldKey = (name: string): string => `${prefix}told:${name}`;
 
 const dayMs = 86_400_000;
@@ -22,7 +22,7 @@ export const periodName = (per: Budget['per'], at: number): string => `${per} ${
 export const spentKey = ({ id }: Subject, per: Budget['per'], at: number): string => `${prefix}spent:${periodName(per, at)}:${id}`;
 const heldKey = ({ id }: Subject, per: Budget['per'], at: number): string => `${prefix}held:${periodName(per, at)}:${id}`;
 
-/** When the keys of a budget may go, epoch milliseconds: a while after its period; those of a total in the year 2100. */
+/** When the keys of a budget may be deleted, in epoch milliseconds: a while after its period; those of a total in the year 2100. */
 export const expiryOf = (per: Budget['per'], at: number): number => {
   const { end } = periodOf(per, at);
   return end === Infinity ? never : end + 7 * dayMs;
@@ -33,7 +33,7 @@ export const keysOf = (subjects: readonly Subject[], at: number): string[] => su
 const parts = ['requests', 'requests-order', 'tokens', 'tokens-order', 'tokens-held', 'running'] as const;
 const valueKeys = ({ id }: Subject): string[] => parts.map((part) => `${prefix}${part}:${id}`);
 
-/** Numbers of a value before those of its budgets. */
+/** How many numbers a value has in the reply, before those of its budgets. */
 const numbersOfValue = 7;
 const waitOf = (ms: number): number | null => (ms < 0 ? null : ms);
 

@@ -1,6 +1,6 @@
 /**
- * Counts in Redis, shared by all gateways that use it. Each request that is let in is counted in memory too: while Redis is away, this gateway goes on
- * by itself from what it knew last, and tells Redis afterwards what it has let in meanwhile.
+ * Counts in Redis, shared by all gateways that use it. Each admitted request is counted in memory too: while Redis is away, this gateway goes on
+ * by itself from its last known counts, and afterwards sends Redis the requests that it has admitted meanwhile.
  */
 import { randomUUID } from 'node:crypto';
 import type { Redis } from '../../../../core/config.ts';
@@ -22,17 +22,17 @@ export interface RedisParts {
   readonly redis: SharedRedis;
   readonly memory: MemoryLedger;
   readonly clock: () => number;
-  /** A gateway that is not heard of for so long holds nothing any more. */
+  /** After this time without a heartbeat, the reservations of a gateway are released. */
   readonly leaseMs?: number;
 }
 
-/** Redis gave no verdict. `said`: it was asked, and no reply came; null: it was not asked. */
+/** No verdict from Redis. `said`: Redis was asked, and no reply came; null: it was not asked. */
 interface Unanswered {
   readonly said: Said | null;
 }
 
 const usualLeaseMs = 10_000;
-/** safety: no request waits longer for what Redis is told before it. */
+/** safety: no request waits longer than this for data that Redis must get first. */
 const patienceMs = 300;
 
 export class RedisLedger implements Ledger {
@@ -40,24 +40,24 @@ export class RedisLedger implements Ledger {
   readonly #memory: MemoryLedger;
   readonly #clock: () => number;
   readonly #leaseMs: number;
-  /** The gateway that serves now says how to find out what was spent, and what to do while Redis is away. */
+  /** The gateway that serves now sets how to find out the spending, and what to do while Redis is away. */
   readonly seeds: Seeds;
   /**
-   * Reads the sums of the log again, and tells them to `atLeast`; null: there is no log. What was spent while Redis was away is in the log, and another
-   * gateway may have read it there already: told to Redis, it would count twice.
+   * Reads the sums of the log again, and gives them to `atLeast`; null: there is no log. Spending from the time without Redis is in the log, and another
+   * gateway may have read it there already: if it were sent to Redis as well, it would count twice.
    */
   readAgain: (() => void) | null = null;
   whenAway: Redis['whenAway'] = 'local';
   #name = randomUUID();
-  /** The number of what was said last. */
+  /** The number of the last message. */
   #number = 0;
   /** Names under which Redis may know this gateway. */
   #formers: string[] = [];
   #era: string | null = null;
   #isKnown = false;
-  /** How often something has come about that Redis may not know. */
+  /** How many events there were of which Redis may not know. */
   #doubts = 0;
-  /** Requests that Redis is asked about now. */
+  /** Requests about which Redis is being asked. */
   readonly #asking = new Set<Promise<unknown>>();
   #registering: Promise<void> | null = null;
   readonly #running = new Set<Owned>();
@@ -95,19 +95,19 @@ export class RedisLedger implements Ledger {
     }
   }
 
-  /** Asks as a gateway that Redis knows; null: Redis does not. */
+  /** Asks under a name that Redis knows; null: Redis does not know it. */
   async #askKnown(ask: Ask): Promise<Verdict | null> {
     if (!this.#isKnown && !(await this.#registered())) return null;
     const name = this.#name;
     const verdict = await this.#asked(ask);
     if (verdict !== null) return verdict;
-    // another request may have made this gateway known meanwhile
+    // another request may have registered this gateway meanwhile
     if (this.#name === name) this.#doubt();
     if (!this.#isKnown && !(await this.#registered())) return null;
     return await this.#asked(ask);
   }
 
-  /** While a reply is on its way, this gateway does not change its name: what the request holds would stand under neither. */
+  /** Asks Redis. The gateway keeps its name until the reply is there: otherwise the reservation would be under neither name. */
   async #asked(ask: Ask): Promise<Verdict | null> {
     const asking = this.#ask(ask);
     this.#asking.add(asking);
@@ -119,9 +119,9 @@ export class RedisLedger implements Ledger {
     this.#doubts++;
   }
 
-  /** This gateway counts for itself. */
+  /** Counts the request in this gateway alone. */
   #alone(ask: Ask, { said }: Unanswered): Verdict {
-    // what Redis may hold for this request ends with the name of the gateway
+    // Redis may hold a reservation for this request; it ends with the present name of the gateway
     if (said !== null) this.#doubt();
     if (this.whenAway === 'refuse') throw new Away('Redis, which has the counts of limits and budgets, is away.');
     const verdict = this.#memory.reserve(ask);
@@ -205,7 +205,7 @@ export class RedisLedger implements Ledger {
     if (!this.#redis.isAway) this.seeds.atLeast(sums);
   }
 
-  /** Runs a script that nobody waits for. Where Redis does not hear of it, this gateway makes itself known again. */
+  /** Runs a script for which nobody waits. If Redis does not hear of it, this gateway registers again. */
   #tell({ script, keys, args }: Telling, remember: () => void): void {
     const said = { name: this.#name, number: ++this.#number };
     const unheard = (): void => {
@@ -222,7 +222,7 @@ export class RedisLedger implements Ledger {
     this.#redis.run(script, [aliveKey, heardKey(said.name), ...keys], [said.name, said.number, ...args]).then(heard, perhaps);
   }
 
-  /** False: there is much that Redis is told first, and the request does not wait for that. */
+  /** False: Redis must get much data first, and the request does not wait for that. */
   async #registered(): Promise<boolean> {
     return await within(this.#register().then(() => true), patienceMs, false);
   }
@@ -231,7 +231,7 @@ export class RedisLedger implements Ledger {
     await (this.#registering ??= this.#makeKnown().finally(() => (this.#registering = null)));
   }
 
-  /** Gets a new name in Redis, under which all holds of this gateway stand, and tells what Redis has missed. */
+  /** Registers this gateway under a new name with all of its holds, and sends Redis what it has missed. */
   async #makeKnown(): Promise<void> {
     this.#name = randomUUID();
     for (const name of this.#missed.unsureNames()) this.#missed.heard(name, (await this.#redis.run(closeScript, [heardKey(name)], [])) as number);
@@ -240,7 +240,7 @@ export class RedisLedger implements Ledger {
     const era = await this.#takeName();
     const isLost = this.#era !== null && this.#era !== era;
     this.#era = era;
-    // safety: Redis was emptied, and everything that this gateway has let in within the last minute counts on
+    // safety: Redis was emptied, and everything that this gateway has admitted within the last minute must still count
     if (isLost) this.#missed.lost(this.#memory.own());
     let hasSpent = false;
     for (let batch = this.#missed.next(); batch !== null; batch = this.#missed.next()) {
@@ -250,7 +250,7 @@ export class RedisLedger implements Ledger {
       hasSpent ||= batch.values.some(({ charged }) => charged.size > 0);
     }
     if (hasSpent) this.readAgain?.();
-    // what was said before Redis knew the name is missed too
+    // messages that were sent before Redis knew the name are missing there too
     this.#isKnown = this.#missed.isEmpty && this.#doubts === doubts;
     this.#heart ??= setInterval(() => void this.#beat(), this.#leaseMs / 3).unref();
   }
@@ -265,12 +265,12 @@ export class RedisLedger implements Ledger {
       for (let at = 0; at === 0 || at < subjects.length; at += chunk) {
         const some = subjects.slice(at, at + chunk);
         const now = this.#clock();
-        // what has ended meanwhile is held no more
+        // requests that have ended meanwhile hold nothing any more
         const held = heldValues(some, this.#running, now);
         era = (await this.#redis.run(registerScript, [aliveKey, eraKey, ...keysOf(some, now)], [this.#name, formers, this.#leaseMs, randomUUID(), JSON.stringify(held)])) as string;
       }
     } catch (error) {
-      // safety: a Redis that refuses writes has not taken the name, and may refuse one for each request
+      // safety: a Redis that refuses writes has not stored the name, and may refuse one name for each request
       if (era !== '' || !isRefused(error)) this.#formers.push(this.#name);
       throw error;
     }
@@ -284,7 +284,7 @@ export class RedisLedger implements Ledger {
       if (!this.#isKnown) await this.#register();
       else if ((await this.#redis.run(aliveScript, [aliveKey, eraKey], [this.#name, this.#leaseMs, this.#era as string])) === 0) await this.#register();
     } catch {
-      // the client of Redis reports its own failures, and the next beat tries again
+      // the client of Redis reports its own failures, and the next heartbeat tries again
       this.#doubt();
     }
   }

@@ -1,10 +1,10 @@
-/** The scripts of a request: it takes what it needs, gives back what it did not use, and is paid. */
+/** The scripts of a request: it reserves what it needs, releases what it did not use, and is charged. */
 import { common, hearing, keysOfValue, spending, unspentMs } from './lua.ts';
 
 /**
- * Looks whether all limits have room, and takes it.
- * KEYS: alive, heard, then those of each value. ARGV: gateway, number (0: it only looks), light, tokens, pico; then of each value: its limits (-1: none) of
- * requests, tokens, what runs, the number of its budgets, and the limit of each budget.
+ * Checks whether all limits have room, and reserves it.
+ * KEYS: alive, heard, then those of each value. ARGV: gateway, number (0: only look), light, tokens, pico; then of each value: its limits (-1: none) of
+ * requests, tokens, running requests, the number of its budgets, and the limit of each budget.
  * Returns -1 where Redis does not know the gateway; else whether there was room, and the levels of each value.
  */
 export const reserveScript = `${common}${hearing}
@@ -122,8 +122,8 @@ return reply
 `;
 
 /**
- * A request is over. KEYS as for `reserve`. ARGV: gateway, number, the gateway that holds, held tokens, used tokens, held pico; then of each value: whether
- * its tokens are limited, and the number of its budgets. What a gateway held that Redis does not know any more is gone already.
+ * A request is over. KEYS as for `reserve`. ARGV: gateway, number, the gateway of the hold, held tokens, used tokens, held pico; then of each value: whether
+ * its tokens are limited, and the number of its budgets. A hold of a gateway that Redis no longer knows was released before.
  * Returns 0 where Redis does not know the gateway: nothing was done.
  */
 export const settleScript = `${common}${hearing}
@@ -170,7 +170,7 @@ return 1
 `;
 
 /**
- * Adds what was spent. KEYS: alive, heard, then of each budget what was spent. A sum that Redis does not have is read from the log, which has this too.
+ * Adds spending. KEYS: alive, heard, then the sum of each budget. A sum that Redis does not have is read from the log, which includes this amount.
  * ARGV: gateway, number, pico, and when each sum expires. Returns 0 where Redis does not know the gateway: nothing was done.
  */
 export const chargeScript = `${hearing}${spending}
@@ -180,7 +180,7 @@ for at = 3, #KEYS do spend(KEYS[at], ARGV[3], ARGV[at + 1]) end
 return 1
 `;
 
-/** The sum of a budget as the log has it, where Redis has none or a smaller one. KEYS: alive, then of each budget what was spent. ARGV: of each pico, and when it expires. */
+/** Sets the sum of a budget from the log, where Redis has none or a smaller one. KEYS: alive, then the sum of each budget. ARGV: pico and expiry of each. */
 export const atLeastScript = `
 local function isLess(one, other) return #one < #other or (#one == #other and one < other) end
 for at = 2, #KEYS do

@@ -1,4 +1,4 @@
-/** The sums of budgets as the log has them, for Redis: it does not have them where it is new, has lost them, or a period has begun. */
+/** Gives Redis the sums of budgets from the log. Redis lacks them if it is new, has lost them, or a period has begun. */
 import type { SharedRedis } from '../../../../core/host/redis.ts';
 import type { Budget } from '../../../../core/limits.ts';
 import { unreadOf } from '../ledger.ts';
@@ -8,7 +8,7 @@ import { chunk } from './missed.ts';
 import { aliveKey, expiryOf, periodName, spentKey } from './redis-keys.ts';
 import { atLeastScript } from './scripts.ts';
 
-/** What was spent of a budget, as the log has it now; null: it cannot be read. */
+/** The spending of a budget in the log now; null: it cannot be read. */
 export type ReadSpent = (subject: Subject, per: Budget['per'], start: number) => Promise<bigint | null>;
 
 export interface SeedsParts {
@@ -19,7 +19,7 @@ export interface SeedsParts {
 
 export class Seeds {
   readonly #parts: SeedsParts;
-  /** The gateway that serves now says how. */
+  /** Set by the gateway that serves now. */
   read: ReadSpent = async () => null;
   readonly #under = new Map<string, Promise<void>>();
 
@@ -27,12 +27,12 @@ export class Seeds {
     this.#parts = parts;
   }
 
-  /** Tells Redis the sums that these levels lack. */
+  /** Sends Redis the sums that these levels lack. */
   async tell(subjects: readonly Subject[], levels: readonly Level[]): Promise<void> {
     await Promise.all(unreadOf(subjects, levels, this.#parts.clock()).map(({ subject, per, start }) => this.#once(subject, per, start)));
   }
 
-  /** Tells Redis sums that the log has. */
+  /** Sends Redis sums of the log. */
   atLeast(sums: readonly Spent[]): void {
     for (let at = 0; at < sums.length; at += chunk) {
       const some = sums.slice(at, at + chunk);
@@ -53,7 +53,7 @@ export class Seeds {
     const { redis, memory } = this.#parts;
     const read = await this.read(subject, per, start);
     if (read === null) return;
-    // this gateway may have seen spending of another one that the log does not show yet
+    // this gateway may know of spending by another gateway that the log does not show yet
     const seen = memory.spent(subject, per, start) ?? 0n;
     await redis.run(atLeastScript, [aliveKey, spentKey(subject, per, start)], [String(read > seen ? read : seen), expiryOf(per, start)]);
   }

@@ -1,6 +1,6 @@
 /**
- * How much happened in the last 60 seconds. The window slides: a minute is any 60 seconds, so at no moment more than the limit lies within it.
- * What happened within a tenth of a second is one amount, and counts until its last part is 60 seconds old: at most 0.1 s too long, and never too
+ * How much happened in the last 60 seconds. The window slides: a minute is any 60 seconds, so no such minute has more than the limit.
+ * Everything within a tenth of a second is one amount, and counts until its last part is 60 seconds old: at most 0.1 s too long, and never too
  * short. cost: a window has at most 601 amounts, however much happens.
  */
 export const windowMs = 60_000;
@@ -14,7 +14,7 @@ export class Window {
   /** When the last part of each amount happened, epoch milliseconds. */
   #times: number[] = [];
   #amounts: number[] = [];
-  /** Index of the oldest that counts. */
+  /** Index of the oldest amount that counts. */
   #first = 0;
   #sum = 0;
 
@@ -28,7 +28,7 @@ export class Window {
     this.#forget(now);
     const last = this.#times.length - 1;
     const before = this.#times[last];
-    // two gateways, or two threads, may not quite agree about the time
+    // two gateways, or two threads, may have slightly different clocks
     const at = before === undefined ? now : Math.max(before, now);
     if (last >= this.#first && Math.floor((before as number) / slotMs) === Math.floor(at / slotMs)) {
       this.#times[last] = at;
@@ -40,13 +40,13 @@ export class Window {
     this.#sum += amount;
   }
 
-  /** Milliseconds until the oldest amount counts no more; 0: there is none. Call it after `sum`. */
+  /** Milliseconds until the oldest amount counts no more; 0: there is none. Call this after `sum`. */
   resetMs(now: number): number {
     const oldest = this.#times[this.#first];
     return oldest === undefined ? 0 : oldest + windowMs - now;
   }
 
-  /** Milliseconds until so much counts no more; null: there is not so much. Call it after `sum`. */
+  /** Milliseconds until this much counts no more; null: there is less. Call this after `sum`. */
   waitMs(now: number, amount: number): number | null {
     let left = amount;
     for (let at = this.#first; at < this.#times.length; at++) {
@@ -56,7 +56,7 @@ export class Window {
     return null;
   }
 
-  /** What counts, the oldest first. */
+  /** The amounts that count, the oldest first. */
   entries(): (readonly [at: number, amount: number])[] {
     return this.#times.slice(this.#first).map((time, index) => [time, this.#amounts[this.#first + index] as number]);
   }
@@ -69,16 +69,16 @@ export class Window {
       this.#sum -= this.#amounts[this.#first] as number;
       this.#first++;
     }
-    // safety: a provider may say any number, and beyond this one a sum loses what is small
+    // safety: a provider may report any number, and a sum beyond this one loses small amounts
     if (before > Number.MAX_SAFE_INTEGER) this.#sum = this.#amounts.slice(this.#first).reduce((sum, amount) => sum + amount, 0);
-    // cost: the room of what is forgotten is given back at times, and not each time
+    // cost: the memory of forgotten amounts is freed from time to time, and not each time
     if (this.#first < mostSlots) return;
     this.#times = this.#times.slice(this.#first);
     this.#amounts = this.#amounts.slice(this.#first);
     this.#first = 0;
   }
 
-  /** safety: the clock was set back, and what happened after the new time would count for too long. It counts as of now. */
+  /** safety: after the clock was set back, amounts with a later time would count for too long. They count as of now. */
   #restart(now: number): void {
     this.#times = [now];
     this.#amounts = [this.#sum];

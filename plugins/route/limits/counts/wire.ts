@@ -27,20 +27,20 @@ export const fromWire = ({ id, by, value, caps }: WiredSubject): Subject => ({ i
 export const levelToWire = (level: Level): WiredLevel => ({ ...level, budgets: level.budgets.map(({ spent, held }) => ({ spent: spent === null ? null : String(spent), held: String(held) })) });
 export const levelFromWire = (level: WiredLevel): Level => ({ ...level, budgets: level.budgets.map(({ spent, held }): BudgetLevel => ({ spent: spent === null ? null : BigInt(spent), held: BigInt(held) })) });
 
-/** A hold of a worker: the parent knows it by its name. */
+/** A hold of a worker, with the name by which the parent knows it. */
 export interface NamedHold extends Hold {
   readonly name: string;
 }
 
-/** What a worker says to the parent. */
+/** A message of a worker to the parent. */
 export type Said =
   | { readonly what: 'reserve'; readonly name: string; readonly ask: WiredAsk }
   | { readonly what: 'settle'; readonly name: string; readonly subjects: readonly string[]; readonly tokens: number }
-  /** `name`: a worker that does not know whether it was heard says it again. */
+  /** `name`: a worker that does not know whether a message was heard sends it again under the same name. */
   | { readonly what: 'charge'; readonly name: string; readonly subjects: readonly WiredSubject[]; readonly pico: string; readonly at: number }
   | { readonly what: 'known' }
   | { readonly what: 'levels'; readonly subjects: readonly WiredSubject[] }
-  /** `isNew`: of values of which the parent does not know what was spent. */
+  /** `isNew`: the parent does not know the spending of these values. */
   | { readonly what: 'spent'; readonly sums: readonly WiredSpent[]; readonly isNew: boolean };
 
 export interface Reserved {

@@ -1,4 +1,4 @@
-/** Which addresses the gateway asks for a caller, and how it finds them. */
+/** Which addresses the gateway fetches for a caller, and how it resolves their names. */
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
@@ -7,7 +7,7 @@ import ipaddr from 'ipaddr.js';
 
 /** How images are reached. */
 export interface Reach {
-  /** Whether an IP address may be asked. */
+  /** Whether the gateway may connect to an IP address. */
   readonly isAllowed: (address: string) => boolean;
   /** The IP addresses of a name. */
   readonly resolve: (name: string) => Promise<readonly string[]>;
@@ -17,11 +17,11 @@ export interface Reach {
 
 /**
  * Whether an IP address is one of the public internet, by the registries of special addresses of IANA.
- * safety: a caller names the address, and the gateway stands where callers do not: behind a firewall, beside a cloud's metadata server.
+ * safety: a caller names the address, and the gateway can reach what callers cannot: servers behind a firewall, a cloud's metadata server.
  */
 export function isPublic(address: string): boolean {
   if (isIP(address) === 0) return false;
-  // an IPv4 address that is written as one of IPv6 is judged as what it is
+  // an IPv4 address in IPv6 notation is judged as IPv4
   const plain = ipaddr.process(address);
   if (plain.range() !== 'unicast') return false;
   // IANA gives out no other addresses of IPv6 than those of 2000::/3
@@ -41,7 +41,7 @@ async function resolve(name: string): Promise<readonly string[]> {
 
 export const publicInternet: Reach = { isAllowed: isPublic, resolve, longestMs: 10_000 };
 
-/** An address that is not asked, or that nothing is known of. The message completes "… could not be fetched:". */
+/** An address that must not be fetched, or cannot be resolved. The message completes "… could not be fetched:". */
 export class Unreached extends Error {
   readonly isForbidden: boolean;
 
@@ -53,7 +53,7 @@ export class Unreached extends Error {
 
 const forbidden = (): Unreached => new Unreached('its address is not one of the public internet', true);
 
-/** Throws for an address of a URL that is no name and may not be asked: no look-up would be made for it. */
+/** Throws for a URL with an IP address that must not be fetched, because no look-up would check it. */
 export function checkLiteral(host: string, { isAllowed }: Reach): void {
   const bare = host.replace(/^\[(.*)\]$/, '$1');
   if (isIP(bare) !== 0 && !isAllowed(bare)) throw forbidden();
@@ -61,7 +61,7 @@ export function checkLiteral(host: string, { isAllowed }: Reach): void {
 
 /**
  * The look-up of one connection.
- * safety: what it gives is what the socket connects to, so a name that has a public address first and another one later is no way in.
+ * safety: the socket connects to exactly this address, so a name that has a public address first and a private one later does not get through.
  */
 export const lookupBy = ({ isAllowed, resolve: addressesOf }: Reach): LookupFunction => (name, { all }, callback) => {
   const look = async (): Promise<{ address: string; family: number }[]> => {

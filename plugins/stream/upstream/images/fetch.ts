@@ -33,15 +33,15 @@ export async function fetchImage(address: string, { reach, signal, hold }: Fetch
   }
 }
 
-/** The answer with the status 200 to which the address and its redirects lead. Each of them is judged anew. */
+/** The answer with the status 200 to which the address and its redirects lead. Each redirect is checked again. */
 async function opened(address: string, { reach, signal }: Omit<FetchOptions, 'hold'>): Promise<IncomingMessage> {
   let url = parsed(address);
   for (let redirects = 0; ; redirects++) {
     checkLiteral(url.hostname, reach);
     const request = get(url, { agent: false, lookup: lookupBy(reach), signal, headers: { accept: 'image/*', 'accept-encoding': 'identity', 'user-agent': 'model-gateway' } });
-    // safety: the request is cancelled at any time, and an error that nobody hears ends the process
+    // safety: the request may be cancelled at any time, and an error without a listener ends the process
     request.on('error', () => {});
-    // safety: Node ends a connection that nobody takes over without a word, and the request would wait until its own time is over
+    // safety: Node closes a connection whose `upgrade` has no listener without any event, and the request would wait until its own time limit
     request.once('upgrade', ({ statusCode = 0 }, socket: Socket) => {
       socket.destroy();
       request.emit('error', new Unreached(`its server answered ${statusCode}`, false));
@@ -80,7 +80,7 @@ async function read(response: IncomingMessage, hold: (bytes: number) => void): P
   return image.whole();
 }
 
-/** The first bytes of the formats that vendors take; servers of files often call them `application/octet-stream`, or by a wrong name. */
+/** The first bytes of the formats that vendors take; file servers often call them `application/octet-stream`, or by a wrong name. */
 const beginnings: readonly (readonly [type: string, pattern: RegExp])[] = [
   ['image/png', /^\x89PNG\r\n/],
   ['image/jpeg', /^\xff\xd8\xff/],

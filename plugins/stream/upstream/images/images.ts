@@ -16,7 +16,7 @@ import { fetchImage } from './fetch.ts';
 
 const outcomes = ['fetched', 'refused', 'failed'] as const;
 
-/** How many images were fetched, not asked for by rule, or could not be fetched. */
+/** How many images were fetched, not fetched because of a rule, or could not be fetched. */
 export type ImageCounts = Record<(typeof outcomes)[number], number>;
 
 export const noImages = (): ImageCounts => ({ fetched: 0, refused: 0, failed: 0 });
@@ -63,7 +63,7 @@ export class Images {
       }
     }
     const fetched = new Map(await inTurns([...places], async ([address, param]) => {
-      // nobody would end what is begun after the end of the attempt
+      // nothing would end a fetch that is begun after the end of the attempt
       attempt.cancellation.throwIfCancelled();
       return [address, await this.#image(address, context).catch((thrown: unknown) => { throw asError(thrown, param); })] as const;
     }));
@@ -74,7 +74,7 @@ export class Images {
     return { ...request, messages: request.messages.map((message) => (Array.isArray(message.content) ? { ...message, content: partsOf(message).map(inline) } : message)) };
   }
 
-  /** The request is over: what is still being fetched is not wanted any more. */
+  /** Called when the request is over: fetches that still run are no longer wanted. */
   end(context: object): void {
     if (this.#running.size === 0) return;
     this.#running.get(context)?.over.abort();
@@ -124,7 +124,7 @@ function addressIn({ type, image_url: image }: ContentPart, fetches: NonNullable
   return url !== null && /^https?:/i.test(url) && !fetches(url, target) ? url : null;
 }
 
-/** safety: the message says nothing of the address, which a caller could learn more of than it should. */
+/** safety: the message does not describe the address, about which the caller could learn more than it should. */
 function asError(thrown: unknown, param: string): unknown {
   if (GatewayError.is(thrown)) return thrown;
   const why = thrown instanceof Unreached ? thrown.message : 'its server cannot be read';
