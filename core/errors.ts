@@ -131,11 +131,11 @@ export const isBug = ({ code }: GatewayError): boolean => code === 'internal_err
 /** safety: a plugin may be JavaScript. An error of a plugin without an error status would reach the caller as a success, and the request would have no record. */
 function kindOf(code: ErrorCode | ErrorKind): Omit<ErrorKind, 'type'> & { readonly type?: string } {
   if (typeof code !== 'string') {
-    if (typeof code?.code !== 'string' || !isErrorStatus(code.status)) throw new TypeError('a GatewayError is made of a code of the gateway, or of what defineError({ code, status }) gave');
+    if (typeof code?.code !== 'string' || !isErrorStatus(code.status)) throw new TypeError('a GatewayError needs an error code of the gateway, or the result of defineError({ code, status })');
     return code;
   }
   const row: Row | undefined = Object.hasOwn(errorTable, code) ? errorTable[code] : undefined;
-  if (row === undefined) throw new TypeError(`the gateway has no error code "${code}"; make one of your own by defineError({ code, status })`);
+  if (row === undefined) throw new TypeError(`the gateway has no error code "${code}"; define your own with defineError({ code, status })`);
   const [status, type, retryable] = row;
   return { code, status, type, retryable: retryable !== undefined, isFinal: final.has(code) };
 }

@@ -10,7 +10,7 @@ import { collectAfterStart } from './host/threads/collect.ts';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 19)) {
-  process.stderr.write(`Model Gateway needs Node 22.19 or newer, this is ${process.version}. This brings the right one: npx -p node@24 -p model-gateway model-gateway (in the project's own folder: npm start)\n`);
+  process.stderr.write(`Model Gateway needs Node 22.19 or newer, this is ${process.version}. This runs it with the right version: npx -p node@24 -p model-gateway model-gateway (in the project's own folder: npm start)\n`);
   process.exit(1);
 }
 

@@ -37,7 +37,7 @@ export function importConfig({ words, out, catalogue, print, say }: Asked): void
   const report = [
     `${counted(draft.models.size, 'model')} at ${counted(draft.providers.size, 'provider')}.`,
     ...section('Set these variables:', secretLines(draft)),
-    ...section('What did not come along, or is otherwise here:', noteLines(draft.notes)),
+    ...section('What was not imported, or is different here:', noteLines(draft.notes)),
     ...(out === null ? [] : [`${resolve(out)} is written. Next: gateway check --config ${out}`]),
   ];
   say(`${report.join('\n')}\n`);
@@ -57,6 +57,6 @@ function write(file: string, text: string): void {
     writeFileSync(file, text, { flag: 'wx' });
   } catch (error) {
     const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    throw new Exit(1, isThere ? `${file} is there already, and is left as it is. Name another file with --out.` : `${file} cannot be written: ${(error as Error).message}`, { cause: error });
+    throw new Exit(1, isThere ? `${file} exists already, and is not changed. Name another file with --out.` : `${file} cannot be written: ${(error as Error).message}`, { cause: error });
   }
 }

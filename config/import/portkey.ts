@@ -44,7 +44,7 @@ const ofConfigs = new Set([...ofTargets, 'retry', 'cache', 'request_timeout']);
 const advice: Readonly<Record<string, string>> = {
   input_guardrails: guard, output_guardrails: guard, before_request_hooks: guard, after_request_hooks: guard, default_input_guardrails: guard, default_output_guardrails: guard,
   forward_headers: 'headers of callers do not go to providers; `headers` of a provider are fixed',
-  retry: 'write it at the policy: tries again count for all its targets',
+  retry: 'write it at the policy: its retries count for all its targets',
   cache: 'write it at the policy: `cache: true`',
   request_timeout: 'write it at the policy: timeout_ms.first_byte',
   metadata: 'send it as headers that begin with X-Gateway-, or give it to the key',
@@ -124,7 +124,7 @@ function targetOf(fields: Fields, path: Path, draft: Draft): Target[] {
   const vendor = byLength.find((name) => named === name || named.startsWith(`${name}-`));
   const prefix = vendor === undefined ? undefined : prefixes[vendor];
   if (vendor === undefined || prefix === undefined) {
-    return leave(`nobody knows the vendor of ${slug === '' ? 'a target without a provider' : slug}. If it speaks chat completions: a provider with \`dialect: openai-chat\` and its \`base_url\``, path, draft);
+    return leave(`the vendor of ${slug === '' ? 'a target without a provider' : slug} is not known. If it speaks chat completions: a provider with \`dialect: openai-chat\` and its \`base_url\``, path, draft);
   }
   const isKept = slug.startsWith('@') || fields['virtual_key'] !== undefined;
   const variable = `${variableOf(bare)}_API_KEY`;
@@ -214,7 +214,7 @@ function writeSettings(policy: Record<string, unknown>, root: Fields, draft: Dra
     policy['retry'] = { same_target: Math.min(10, Math.round(attempts)) };
     policy['max_attempts'] = Math.min(10, (1 + Math.round(attempts)) * Math.max(1, listOf(root['targets']).length));
   }
-  if (retry['on_status_codes'] !== undefined) draft.note(['retry', 'on_status_codes'], 'what may pass is tried again: 429, 5xx, a broken connection or answer; what a provider asks for counts');
+  if (retry['on_status_codes'] !== undefined) draft.note(['retry', 'on_status_codes'], 'failures that may pass are retried: 429, 5xx, a broken connection or answer; the delay that a provider asks for counts');
   const timeout = numberOf(root['request_timeout']);
   if (timeout !== null && timeout > 0) policy['timeout_ms'] = { first_byte: Math.round(timeout) };
   const cache = typeof root['cache'] === 'string' ? { mode: root['cache'] } : snake(fieldsOf(root['cache']));

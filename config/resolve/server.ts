@@ -96,7 +96,7 @@ function judgeHost(host: string, { isGuarded, bound }: Pick<ServerFacts, 'isGuar
 /** Why no browser sends an origin in this form; null: browsers do. Origins are compared as texts, so such a form would silently allow nothing. */
 function faultOfOrigin(written: string): { readonly text: string; readonly fix: string } | null {
   if (written === '*') return null;
-  if (written.includes('*')) return { text: 'stands for no group of origins, so it allows nothing', fix: 'write each origin, or "*" for all' };
+  if (written.includes('*')) return { text: 'does not match a group of origins, so it allows nothing', fix: 'write each origin, or "*" for all' };
   const origin = URL.parse(written)?.origin;
   if (origin === undefined) return { text: 'is no origin: a scheme, a host and perhaps a port', fix: 'write it like https://app.example' };
   // the schemes of extensions and of apps have no common form

@@ -50,7 +50,7 @@ export function brokenAliases(document: Document): readonly BrokenAlias[] {
   visit(document, {
     Alias(_, alias: Alias, ancestors) {
       const value = alias.resolve(document);
-      if (value === undefined) add(alias, 'this alias has no anchor above it', 'write & and the same name before the value that it stands for, or put a text that begins with * in quotes');
+      if (value === undefined) add(alias, 'this alias has no anchor above it', 'write & and the same name before the value that it names, or put a text that begins with * in quotes');
       else if (isMerged(ancestors) && !isMap(value) && !isSeq(value)) add(alias, '<< takes the fields of a map, and this is the alias of something else', 'write the alias of a map');
     },
   });
@@ -64,7 +64,7 @@ export function endlessAliases(document: Document): readonly BrokenAlias[] {
     Alias(_, alias: Alias, ancestors) {
       // cost: resolving an alias searches the document
       const mayBe = ancestors.some((one) => (one as { anchor?: string }).anchor === alias.source);
-      if (mayBe && alias.range && ancestors.includes(alias.resolve(document) as Node)) endless.push({ range: [alias.range[0], alias.range[1]], message: 'not valid YAML: this alias stands inside the value that it stands for', fix: 'write the value out' });
+      if (mayBe && alias.range && ancestors.includes(alias.resolve(document) as Node)) endless.push({ range: [alias.range[0], alias.range[1]], message: 'not valid YAML: this alias is inside the value that it names', fix: 'write the value out' });
     },
   });
   return endless;

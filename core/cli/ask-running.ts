@@ -20,7 +20,7 @@ export const allRunning = ({ config, file }: Running): RunningProcess[] => runni
 export function runningOf(running: Running, say: Output['say']): RunningProcess | null {
   const all = allRunning(running);
   const [first, ...others] = all.map(({ url, pid }) => `${url} (process ${pid})`);
-  if (others.length > 0) say(`${all.length} gateways serve with this config. ${first} is asked, and not ${others.join(', ')}.\n`);
+  if (others.length > 0) say(`${all.length} gateways serve with this config. This command asks ${first}, not ${others.join(', ')}.\n`);
   return all[0] ?? null;
 }
 

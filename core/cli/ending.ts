@@ -67,7 +67,7 @@ class Ending {
     this.#successor = null;
     // a stop signal has ended both processes
     if (!told.ready && this.#signals > 0) return;
-    if (!told.ready) return this.#refuse(told.code, `The new process refuses: ${told.reason}`);
+    if (!told.ready) return this.#refuse(told.code, `The new process refused to serve: ${told.reason}`);
     logger.info('another process has taken over the port', { pid });
     this.#isHandedOver = true;
     file.remove();
@@ -76,7 +76,7 @@ class Ending {
   }
 
   #refuse(code: number, reason: string): void {
-    this.#parts.logger.error('the gateway is not restarted, and serves on', { reason });
+    this.#parts.logger.error('the gateway is not restarted; the running process keeps serving', { reason });
     this.#parts.file.refuse({ code, reason });
   }
 

@@ -247,7 +247,7 @@ async function runFromPlugin(args: readonly string[]): Promise<void> {
   const [first = '', second] = args;
   const group = groupOf(first, commands);
   if (group.length > 0 && asksForList(second) && !brought.some(({ name }) => name === first)) return output.print([...commandList(group), ...(loaded.ok ? [] : ['', unreadable(file)]), ''].join('\n'));
-  if (!loaded.ok) throw new Exit(1, `${formatProblems(loaded.problems)}\n\n"${first}" is no command of the gateway itself.${nearCommand(first, coreCommands)} Whether a plugin brings it is known when the config has no faults.`);
+  if (!loaded.ok) throw new Exit(1, `${formatProblems(loaded.problems)}\n\n"${first}" is no command of the gateway itself.${nearCommand(first, coreCommands)} A plugin may add it, which is known only once the config has no faults.`);
   const found = findCommand(args, brought);
   if (found === null) throw await unknown(args, commands, file);
   const config = withKept(loaded.config);

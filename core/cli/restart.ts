@@ -28,8 +28,8 @@ export async function restart(asked: Asked, { print }: Output, patience: Patienc
   const old = find(asked);
   signal(old);
   const next = await successorOf(old, asked.dataDir, patience);
-  if (next === null) return print(`another process serves at ${old.url}; process ${old.pid} takes no more connections and ends when its running requests have\nits process id is not known, because it could not write into ${asked.dataDir}/running. Other commands find it when it can; gateway doctor looks at the disk\n`);
-  print(`process ${next.pid} serves at ${next.url}; process ${old.pid} takes no more connections and ends when its running requests have\n`);
+  if (next === null) return print(`another process serves at ${old.url}; process ${old.pid} takes no more connections and ends after its running requests\nits process id is not known, because it could not write into ${asked.dataDir}/running. Other commands find it when it can; gateway doctor looks at the disk\n`);
+  print(`process ${next.pid} serves at ${next.url}; process ${old.pid} takes no more connections and ends after its running requests\n`);
 }
 
 function find({ dataDir, config, pid }: Asked): RunningProcess {
@@ -60,14 +60,14 @@ async function successorOf(old: RunningProcess, dataDir: string, patience: Patie
     const next = runningWith(dataDir).find(({ follows, config }) => follows === old.pid && config === old.config);
     if (next !== undefined && now === undefined) return next;
     const refused = now?.refused ?? null;
-    if (refused !== null && refused.count !== (old.refused?.count ?? 0)) throw new Exit(refused.code, `The gateway is not restarted; process ${old.pid} serves on. ${refused.reason}`);
+    if (refused !== null && refused.count !== (old.refused?.count ?? 0)) throw new Exit(refused.code, `The gateway is not restarted; process ${old.pid} keeps serving. ${refused.reason}`);
     if (now === undefined && (await isAnswering(old.url))) return null;
-    if (now === undefined) throw new Exit(5, `The gateway with the process id ${old.pid} has ended, and no other has taken its place.`);
+    if (now === undefined) throw new Exit(5, `The gateway with the process id ${old.pid} has ended, and no other process has taken its place.`);
     if (isKnownToAnswer || waited < patience.silenceMs) continue;
     isKnownToAnswer = await isAnswering(old.url);
-    if (!isKnownToAnswer) throw new Exit(5, `The gateway at ${old.url} does not answer, and process ${old.pid} does not say how its restart goes. ${remedy(old)}`);
+    if (!isKnownToAnswer) throw new Exit(5, `The gateway at ${old.url} does not answer, and process ${old.pid} does not report how its restart goes. ${remedy(old)}`);
   }
-  throw new Exit(5, `The gateway at ${old.url} did not say how its restart went, in ${patience.patienceMs / 1000} s; process ${old.pid} may serve on. ${remedy(old)}`);
+  throw new Exit(5, `The gateway at ${old.url} did not report the result of its restart within ${patience.patienceMs / 1000} s; process ${old.pid} may still serve. ${remedy(old)}`);
 }
 
-const remedy = ({ pid }: RunningProcess): string => `See its output; where it hangs: kill -9 ${pid}, and start it again.`;
+const remedy = ({ pid }: RunningProcess): string => `See its output; if it hangs, run kill -9 ${pid} and start it again.`;

@@ -23,7 +23,7 @@ export async function printRoute(parts: RouteParts): Promise<void> {
   const { flags, print, say } = parts;
   const body = bodyOf(parts);
   const found = runningOf(parts, say);
-  if (found === null) say('No gateway serves with this config, so nothing is known of how its targets do.\n');
+  if (found === null) say('No gateway serves with this config, so the state of its targets is not known.\n');
   const explanation = await (found === null ? askOwn(parts, body) : ask({ ...found, adminKey: parts.config.server.adminKey }, body, flags));
   print(flags.has('json') ? `${JSON.stringify(explanation, null, 2)}\n` : textOf(explanation));
 }

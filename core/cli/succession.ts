@@ -35,7 +35,7 @@ export interface Origin {
   readonly noSuccessor: string | null;
 }
 
-const bySystemd = 'systemd watches this process, and would end one that follows it. Run systemctl restart; with a socket unit no connection is refused meanwhile.';
+const bySystemd = 'systemd watches this process, and would end its successor. Run systemctl restart; with a socket unit no connection is refused meanwhile.';
 const inContainer = 'this is the first process of a container, which ends with it. Start another container.';
 
 const isMe = (pid: string | undefined): boolean => pid === String(process.pid);

@@ -35,7 +35,7 @@ export function createPluginLoader(root: URL, places?: Places, patienceMs = 30_0
     const module = await within(import(href) as Promise<object>, patienceMs, unfinished).catch(async (cause: unknown) => {
       throw new Error(`cannot be loaded: ${await placeOf(cause, file)}${reasonOf(cause)}`, { cause });
     });
-    if (module === unfinished) throw new Error(`cannot be loaded: its file has not come to its end in ${patienceMs / 1000} s. An \`await\` outside of all functions waits for something; open things in the boot hook`);
+    if (module === unfinished) throw new Error(`cannot be loaded: its file did not finish loading within ${patienceMs / 1000} s. A top-level \`await\` waits for something; open things in the boot hook`);
     const plugin = (module as { default?: unknown }).default;
     const fault = 'module.exports' in module ? isCommonJs : faultOf(plugin);
     if (fault !== null) throw new Error(`is not a plugin: ${fault}`);

@@ -198,7 +198,7 @@ export class RedisClient implements SharedRedis {
   }
 
   #refused(error: Error): void {
-    if (this.#refusal === null) this.#logger.warn('Redis refuses commands; what they would share is not shared with other gateways', { error });
+    if (this.#refusal === null) this.#logger.warn('Redis refuses commands; the data of these commands is not shared with other gateways', { error });
     this.#refusal = { error, until: performance.now() + this.#refusedForMs };
   }
 
@@ -207,7 +207,7 @@ export class RedisClient implements SharedRedis {
     this.#isDown = false;
     if (this.#refusal !== null && performance.now() >= this.#refusal.until) {
       this.#refusal = null;
-      this.#logger.info('Redis refuses commands no more');
+      this.#logger.info('Redis accepts commands again');
     }
     this.#failures = 0;
     this.#restMs = restMs.min;

@@ -125,7 +125,7 @@ class ConfigWatch<Gateway extends Replaced> implements Watch<Gateway> {
 
   #refuse(problems: string): void {
     tellReload({ at: Date.now(), problems });
-    this.#parts.logger.error('the changed config is not used; the last good one serves on', { problems });
+    this.#parts.logger.error('the changed config is not used; the last good one stays in use', { problems });
   }
 
   #use(next: Gateway): void {

@@ -101,7 +101,7 @@ async function refused(cause: unknown, { host, port }: Place): Promise<unknown> 
 }
 
 const reasons: Readonly<Record<string, ((place: Place) => string) | undefined>> = {
-  EACCES: ({ port }) => `This user may not open port ${port}: ports below 1024 need a right of their own. Choose another: --port 4000, or give the process CAP_NET_BIND_SERVICE.`,
+  EACCES: ({ port }) => `This user may not open port ${port}: ports below 1024 need a special permission. Choose another: --port 4000, or give the process CAP_NET_BIND_SERVICE.`,
   EADDRNOTAVAIL: ({ host }) => `This machine has no address ${host}, which server.host names. Write one that it has: 127.0.0.1 for this machine alone, 0.0.0.0 for all its addresses.`,
   ENOTFOUND: ({ host }) => `No address is known for the name ${host}, which server.host has. Write an address: 127.0.0.1 for this machine alone, 0.0.0.0 for all its addresses.`,
 };

@@ -110,7 +110,7 @@ export class InFlight {
 }
 
 const says: Readonly<Record<Bound, string>> = {
-  bytes: 'The gateway has too many bytes of requests in work. Try again in a moment.',
-  requests: 'The gateway has too many requests in work. Try again in a moment.',
+  bytes: 'The gateway is processing too many bytes of requests. Try again in a moment.',
+  requests: 'The gateway is processing too many requests. Try again in a moment.',
   connection: 'Too many requests wait on this connection.',
 };

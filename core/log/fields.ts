@@ -147,7 +147,7 @@ const ofAttempt = (attempt: AttemptDimension, { label, ...filter }: Omit<FieldFi
 const derived: readonly FilteredField[] = [
   ofAttempt('attempt.provider', { name: 'tried', label: 'Tried', placeholder: 'ID', help: 'a provider that was asked, whether it answered or not' }),
   ofAttempt('attempt.model', { name: 'attempt.model', label: 'Model tried', placeholder: 'ID', help: 'a model that was asked, whether it answered or not' }),
-  ofAttempt('attempt.code', { name: 'attempt.code', label: 'What came of an attempt', placeholder: 'CODE', help: 'answered, outrun, or the code of the error in which an attempt ended' }),
+  ofAttempt('attempt.code', { name: 'attempt.code', label: 'Outcome of an attempt', placeholder: 'CODE', help: 'answered, outrun, or the error code of an attempt' }),
   ofAttempt('attempt.target', { name: 'attempt.target', label: 'Target tried', placeholder: 'NAME', help: 'a provider, or one of its keys, with the name of the model there' }),
   { name: 'rescued', kind: 'flag', label: 'Rescued', path: 'attempts', column: null, asked: 'rescued', otherwise: false, filter: flag('rescued', { help: 'whether it was answered after an attempt had failed' }), read: isRescued },
 ];

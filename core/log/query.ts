@@ -90,7 +90,7 @@ function conditionOf(name: string, { field, value, isExcluded }: Part): Conditio
 }
 
 function unknownFilter(name: string, field: string): GatewayError {
-  if (filterNames.includes(field) || isKeyed(field)) return badFilter(name, `${quoted(field)} cannot be excluded; turn its comparison round.`);
+  if (filterNames.includes(field) || isKeyed(field)) return badFilter(name, `${quoted(field)} cannot be excluded; reverse its comparison.`);
   if (field === 'meta' || field === prefixes.metadata) return badFilter(name, 'A metadata filter names its key: meta.tenant-id=acme.');
   if (field === 'field' || field.startsWith(prefixes.fields)) return badFilter(name, "A filter by a plugin's field names the field with letters, digits, and the signs . _ -: field.score=>3.");
   return badFilter(name, `There is no filter ${quoted(field)}.${didYouMean(field, filterNames)} There are ${filterNames.join(', ')}, meta.<key> and field.<name>.`);

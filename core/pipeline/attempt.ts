@@ -173,7 +173,7 @@ export class RunningAttempt {
    */
   #silenceLeft(): number {
     const waited = this.#waitingSince === 0 ? 0 : performance.now() - this.#waitingSince;
-    if (waited >= this.#idleMs) this.#cancel(new GatewayError('upstream_idle_timeout', `The provider fell silent for ${seconds(this.#idleMs)} ${this.firstPieceAt === null ? 'before' : 'in the middle of'} its answer.`));
+    if (waited >= this.#idleMs) this.#cancel(new GatewayError('upstream_idle_timeout', `The provider sent nothing for ${seconds(this.#idleMs)} ${this.firstPieceAt === null ? 'before' : 'in the middle of'} its answer.`));
     return this.#idleMs - waited;
   }
 

@@ -173,7 +173,7 @@ export async function identify(exchange: Exchange, { hooks, logger }: Pipeline):
     if (principal.key !== null) exchange.principal = principal;
   } catch (thrown) {
     const error = GatewayError.from(thrown, exchange.id);
-    if (isBug(error)) logger.error('a plugin could not say who asks', { request: exchange.id, plugin: error.plugin, error: error.cause ?? error });
+    if (isBug(error)) logger.error('a plugin could not identify the caller', { request: exchange.id, plugin: error.plugin, error: error.cause ?? error });
   }
 }
 

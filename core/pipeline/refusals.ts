@@ -53,5 +53,5 @@ export class Refusals {
 export function standingFor(record: RequestRecord, requests: number): RequestRecord {
   const { error } = record;
   if (requests === 1 || error === null) return { ...record, standsFor: requests };
-  return { ...record, standsFor: requests, error: { ...error, message: `${error.message} (The same for ${requests - 1} more since the last such row.)` } };
+  return { ...record, standsFor: requests, error: { ...error, message: `${error.message} (${requests - 1} more were refused for the same reason since the last such record.)` } };
 }

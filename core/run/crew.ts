@@ -253,7 +253,7 @@ export class Crew {
       if (this.#isEnding) return;
       const againMs = this.#nextPause();
       const serving = this.#serving.length;
-      this.#parts.logger.error(serving > 0 ? 'a worker could not be started; the others serve on' : 'a worker could not be started, and no other one serves; new connections wait until one does', { reason: messageOf(error), serving, againMs });
+      this.#parts.logger.error(serving > 0 ? 'a worker could not be started; the others keep serving' : 'a worker could not be started, and no other one serves; new connections wait until one does', { reason: messageOf(error), serving, againMs });
       await this.#replace(againMs);
     }
   }

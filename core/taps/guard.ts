@@ -58,7 +58,7 @@ export function guard(hooks: Readonly<Record<string, object>>, logger: Logger, r
     const kind = hook.constructor.name;
     const isAsync = kind.startsWith('Async');
     const runnerOf = runners[observing.has(name) ? `observed ${kind}` : kind];
-    if (runnerOf === undefined) throw new Error(`the hook "${name}" is of a kind that nobody runs: ${kind}`);
+    if (runnerOf === undefined) throw new Error(`the hook "${name}" has a type that the gateway does not run: ${kind}`);
     hook.compile = ({ taps }) => runnerOf(taps.map(({ name: plugin, fn }) => ({ hook: name, plugin, run: timed(fn, { hook: name, plugin, spent: spentBy(plugin, spent) }), logger, returns: returns[name] })));
     hook.intercept({
       register(tap) {
@@ -88,7 +88,7 @@ const isAsyncFunction = (fn: Run): boolean => fn.constructor.name === 'AsyncFunc
 
 function refuseTap(hook: string, tap: TapInfo, { isAsync, owner }: { isAsync: boolean; owner: string | null }): void {
   if (owner === null) throw new Error(`plugin "${tap.name}" taps "${hook}" after the start; tap in apply()`);
-  if (tap.name !== owner) throw new Error(`plugin "${owner}" taps "${hook}" under the name "${tap.name}"; a tap carries its plugin's name`);
+  if (tap.name !== owner) throw new Error(`plugin "${owner}" taps "${hook}" under the name "${tap.name}"; a tap must have its plugin's name`);
   if (typeof tap.fn !== 'function') throw new Error(`plugin "${tap.name}" taps "${hook}" without a function`);
   if (tap.type === 'async') throw new Error(`plugin "${tap.name}" uses tapAsync on "${hook}"; use tapPromise`);
   if (!isAsync && isAsyncFunction(tap.fn)) throw new Error(`plugin "${tap.name}" taps "${hook}" with an async function; this hook is synchronous`);

@@ -113,7 +113,7 @@ export const returns: Readonly<Record<string, Returns>> = {
   explain: { expected: 'an explanation: { object, candidates, limits }', holds: (value) => isFields(value) && isListOfFields(value['candidates']) && isListOfFields(value['limits']) },
   open: { expected: 'a source of chunks: { adjustments, read, cancel }', holds: isSource },
   opened: { expected: 'a source of chunks: { adjustments, read, cancel }', holds: isSource },
-  chunk: { expected: 'a chunk, or null; the finish of an answer stays one', holds: isPieceInPlace },
+  chunk: { expected: 'a chunk, or null; a finish chunk must stay one', holds: isPieceInPlace },
   reply: { expected: 'an object of texts', holds: isOfTexts },
   settle: { expected: 'the record of the same request, with all its fields', holds: isRecord, isFixed: true },
   health: { expected: 'a health report: { status, redis, database, checks }', holds: isReport },

@@ -61,11 +61,11 @@ export class Wait {
     if (startedAt < this.#overranAt) return;
     this.#overranAt = performance.now();
     this.#overruns++;
-    this.#tell('warn', this.#isTrusted ? 'an observer is late; the gateway goes on without waiting for it' : 'an observer is late again and again; it goes on, but nobody waits for it until it is in time', { waitedMs: this.#ms });
+    this.#tell('warn', this.#isTrusted ? 'an observer is late; the gateway goes on without waiting for it' : 'an observer is late again and again; it keeps running, but no request waits for it until it is in time', { waitedMs: this.#ms });
   }
 
   #inTime(): void {
-    if (!this.#isTrusted) this.#tell('info', 'an observer is in time again, and waited for');
+    if (!this.#isTrusted) this.#tell('info', 'an observer is in time again, and requests wait for it');
     this.#overruns = 0;
   }
 

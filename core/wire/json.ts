@@ -20,7 +20,7 @@ export function parseJson(bytes: Buffer, maxDepth: number, weigh?: (parts: numbe
     const text = bytes.toString('utf8');
     value = shape.hasLongNumber ? JSON.parse(text, noteLongIntegers) : JSON.parse(text);
   } catch (cause) {
-    if (bytes.subarray(0, 3).equals(byteOrderMark)) throw new GatewayError('invalid_json', 'The request body begins with a byte order mark (U+FEFF), as some editors write it unseen. Save and send the JSON without it.', { cause });
+    if (bytes.subarray(0, 3).equals(byteOrderMark)) throw new GatewayError('invalid_json', 'The request body begins with a byte order mark (U+FEFF), which some editors add invisibly. Save and send the JSON without it.', { cause });
     const place = /position (\d+)/.exec(String(cause))?.[1];
     throw new GatewayError('invalid_json', `The request body is not valid JSON${place === undefined ? '' : ` (at character ${place})`}.`, { cause });
   }

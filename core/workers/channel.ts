@@ -120,7 +120,7 @@ export class Channel {
 
   async #answer(call: number, handler: Handler | undefined, value: unknown): Promise<void> {
     try {
-      if (handler === undefined) throw new Error('Nobody in the other process answers this.');
+      if (handler === undefined) throw new Error('The other process has no handler for this call.');
       this.#send({ r: call, v: await handler(value, undefined) });
     } catch (error) {
       this.#send({ r: call, e: messageOf(error) });

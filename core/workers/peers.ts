@@ -68,7 +68,7 @@ export class WorkerPeers {
     channel.on('asked', (value) => {
       const { address, message, from } = value as Passed;
       const answerer = this.#answerers.get(address)?.at(-1);
-      if (answerer === undefined) throw new Error('No plugin of this worker answers that.');
+      if (answerer === undefined) throw new Error('No plugin of this worker answers this topic.');
       return answerer(message, from);
     });
   }

@@ -125,7 +125,7 @@ describe('the tarball', () => {
     const written = readFileSync(join(folder, 'gateway.config.yaml'), 'utf8');
     expect(written).toMatch(/\nproviders:\n {2}# on\n {2}mock:.*\n {2}openai:.*\n\n {2}# off until their variables are set\n {2}\w/);
     expect(await run(['check'], { cwd: folder, main: project.main })).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^gateway\.config\.yaml is fine: \d{3} models/) });
-    expect(await init({})).toMatchObject({ code: 1, stderr: expect.stringContaining('is there already, and is left as it is') });
+    expect(await init({})).toMatchObject({ code: 1, stderr: expect.stringContaining('exists already, and is not changed') });
     expect(readFileSync(join(folder, 'gateway.config.yaml'), 'utf8')).toBe(written);
   });
 

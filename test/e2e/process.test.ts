@@ -321,7 +321,7 @@ describe.concurrent('a change of the config', () => {
     const ids = async (): Promise<string[]> => ((await (await fetch(`${gateway.url}/v1/models`)).json()) as { data: { id: string }[] }).data.map(({ id }) => id);
     await expect.poll(ids).toEqual(['mock', 'second']);
     gateway.write('models: [');
-    await expect.poll(() => gateway.output().stderr).toContain('the last good one serves on');
+    await expect.poll(() => gateway.output().stderr).toContain('the last good one stays in use');
     expect(await ids()).toEqual(['mock', 'second']);
     expect(await stream.text()).toContain('[DONE]');
     await gateway.stop();

@@ -48,7 +48,7 @@ describe('with a gateway that serves', () => {
     expect(listed).toMatch(/near#1\/plain-1 +resting +\d\d:\d\d:\d\d +rate limit +\d+ +\d+\n/);
     expect(listed).toMatch(/3 targets, 2 at rest\n$/);
     expect(await ask('route', '--model', 'plain', '--key', 'team', 'hi')).toMatch(/1 +far +plain.*\n(.*\n)*– +near +plain +near#1\/plain-1.*ruled out: rests for \d+ s \(rate limit\) \(route\/health\)/);
-    expect(await ask('targets', 'wake', 'near#1/plain-1')).toBe('near#1/plain-1 stands; the next request may ask it\n');
+    expect(await ask('targets', 'wake', 'near#1/plain-1')).toBe('near#1/plain-1 is available; the next request may ask it\n');
     expect(JSON.parse(await ask('targets', 'wake', 'near#1/plain-1', '--json'))).toMatchObject({ target: 'near#1/plain-1', state: 'standing' });
     expect(await ask('route', '--model', 'plain', '--key', 'team', 'hi')).toMatch(/1 +near +plain +near#1\/plain-1/);
   });
@@ -96,7 +96,7 @@ test('of several gateways with one config a command says which one it asks, and 
   open.push(() => other.stop());
   const [first, second] = [one, other].map(({ url, child }) => `${url} (process ${child.pid})`);
   // which of the two is the first one, the order of their process ids as texts says
-  const told = [[first, second], [second, first]].map(([asked, left]) => `2 gateways serve with this config. ${asked} is asked, and not ${left}.\n`);
+  const told = [[first, second], [second, first]].map(([asked, left]) => `2 gateways serve with this config. This command asks ${asked}, not ${left}.\n`);
   for (const command of [['targets'], ['route', '--model', 'mock', 'hi']]) expect(told).toContain((await run([...command, '--config', one.file])).stderr);
   const { stdout } = await run(['doctor', '--config', one.file]);
   for (const { url } of [one, other]) expect(stdout).toContain(`a gateway serves at ${url}\n`);
@@ -110,13 +110,13 @@ describe('with a gateway that does not serve', () => {
     const { code, stdout, stderr } = await run(['route', '--model', 'plain', '--key', 'team', '--json', 'hi', '--config', file]);
     expect(code).toBe(0);
     expect((JSON.parse(stdout) as { candidates: object[] }).candidates).toMatchObject([{ target: 'near#1/plain-1', standing: true }, { target: 'near#2/plain-1', standing: true }, { target: 'far/plain', standing: true }]);
-    expect(stderr).toBe('No gateway serves with this config, so nothing is known of how its targets do.\n');
+    expect(stderr).toBe('No gateway serves with this config, so the state of its targets is not known.\n');
   });
 
   test('a route of a config with budgets says nothing of a log that is missing', async () => {
     const budgets = join(mkdtempSync(join(tmpdir(), 'gateway-route-')), 'gateway.config.yaml');
     writeFileSync(budgets, JSON.stringify({ ...configOf('http://127.0.0.1:9/v1'), plugins: undefined, limits: [{ by: 'all', budget: { dollars: '1', per: 'day' } }] }));
-    expect((await run(['route', '--model', 'plain', 'hi', '--config', budgets])).stderr).toBe('No gateway serves with this config, so nothing is known of how its targets do.\n');
+    expect((await run(['route', '--model', 'plain', 'hi', '--config', budgets])).stderr).toBe('No gateway serves with this config, so the state of its targets is not known.\n');
   });
 
   test.each([

@@ -55,10 +55,10 @@ describe.each([['one process', {}], ['workers', { workers: 2 }]])('with %s', (_,
     gateway.child.kill('SIGHUP');
     await expect.poll(() => shown(gateway.port)).toBe(second);
 
-    // the key alone goes with no certificate; the last good pair serves on
+    // the key alone goes with no certificate; the last good pair stays in use
     writeFileSync(join(folder, 'key.pem'), 'nothing');
     gateway.child.kill('SIGHUP');
-    await expect.poll(() => gateway.output().stderr).toMatch(/the last good one serves on.*server\.tls\.key: is no key in PEM/);
+    await expect.poll(() => gateway.output().stderr).toMatch(/the last good one stays in use.*server\.tls\.key: is no key in PEM/);
     expect(await shown(gateway.port)).toBe(second);
 
     gateway.child.kill('SIGTERM');

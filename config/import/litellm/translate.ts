@@ -27,7 +27,7 @@ export function translate({ source, keys, catalogue }: FromLitellm): Draft {
   writeSettings(draft);
   writeRouting(draft, { ids, deployments });
   if (keys !== null) writeKeys({ keys, draft, accessGroups: accessGroupsOf(deployments), ids });
-  if (draft.models.size === 0) draft.note(['model_list'], 'no model came along, so nothing can be asked', 'model_list');
+  if (draft.models.size === 0) draft.note(['model_list'], 'no model was imported, so nothing can be asked', 'model_list');
   return draft;
 }
 

@@ -6,10 +6,10 @@ export const guard = 'a plugin at `normalise` changes or refuses requests, one a
 const notify = '`alerts` tells a webhook, Slack\'s too, of errors, latency, cost and providers that are down (docs/alerts.md)';
 
 export const settingsAdvice: Readonly<Record<string, string>> = {
-  retry_policy: '`retry` of a policy counts for all errors that may pass; those of the caller are not tried again',
-  model_group_retry_policy: '`retry` of a policy counts for all errors that may pass; those of the caller are not tried again',
+  retry_policy: '`retry` of a policy counts for all errors that may pass; errors of the caller are not retried',
+  model_group_retry_policy: '`retry` of a policy counts for all errors that may pass; errors of the caller are not retried',
   allowed_fails_policy: '`breaker` of a provider counts failures of the provider; those of the caller count for nothing',
-  retry_after: '`retry.base_ms` is the longest pause before the first try again; what a provider asks for counts',
+  retry_after: '`retry.base_ms` is the longest pause before the first retry; the delay that a provider asks for counts',
   max_fallbacks: '`max_attempts` limits the calls of one request',
   routing_strategy_args: 'has no counterpart: what a strategy looks at is in docs/staying-up.md',
   enable_tag_filtering: 'a policy with `rules` picks candidates by key or metadata (docs/staying-up.md)',

@@ -14,7 +14,7 @@ export function writeConfig(on: readonly string[], { print }: Pick<Output, 'prin
     writeFileSync(file, configText(readFileSync(shippedConfig, 'utf8'), on), { flag: 'wx' });
   } catch (error) {
     const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    throw new Exit(1, isThere ? `${file} is there already, and is left as it is.` : `${file} cannot be written: ${(error as Error).message}`, { cause: error });
+    throw new Exit(1, isThere ? `${file} exists already, and is not changed.` : `${file} cannot be written: ${(error as Error).message}`, { cause: error });
   }
   print(`${file} is written, with these providers on: ${on.join(', ')}.\nThe others are in it, and are on as soon as their variables are set, here or in .env beside it.\nNext: gateway check, then gateway start (npx model-gateway start)\n`);
 }

@@ -33,12 +33,12 @@ export async function examine({ json, print, file, read, logger }: DoctorParts):
 
 const ofProgram = (): Finding => ({ part: 'version', state: 'good', text: `${version}, on Node ${process.versions.node}, ${process.platform} ${process.arch}` });
 
-const ofFaults = (file: string, faults: string): Finding => ({ part: 'config', state: 'fault', text: `${file} cannot be used; the other parts are looked at when it can\n${faults}`, fix: 'mend these places; gateway check looks at them alone' });
+const ofFaults = (file: string, faults: string): Finding => ({ part: 'config', state: 'fault', text: `${file} cannot be used; the other parts are checked once it can\n${faults}`, fix: 'fix these places; gateway check checks only the config' });
 
 async function ofConfig(file: string, { config, plugins, warnings }: Exclude<DoctorParts['read'], { faults: string }>, logger: Logger): Promise<Finding[]> {
   const first: Finding = warnings === ''
     ? { part: 'config', state: 'good', text: `${file}: ${contentsOf(config)}` }
-    : { part: 'config', state: 'warning', text: `${file}\n${warnings}`, fix: 'mend these places, or leave them where they are meant' };
+    : { part: 'config', state: 'warning', text: `${file}\n${warnings}`, fix: 'fix these places, or leave those that are intended' };
   const dialects = new Map(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
   const others = await Promise.all([ofServing(config, file), ofRedis(config, logger), ...plugins.map(({ plugin, options }) => checkup(plugin.name, () => plugin.checkup?.({ config, dialects, logger }, options)))]);
   return [first, ofDisk(config), ...others.flat()];
@@ -54,7 +54,7 @@ async function checkup(part: string, look: () => ReturnType<NonNullable<AnyPlugi
     if (Array.isArray(findings) && findings.every(isFinding)) return findings as Finding[];
     throw new TypeError('checkup() must give a list of { part, state, text, fix }, the state one of good, note, warning and fault');
   } catch (error) {
-    return [{ part, state: 'fault', text: `the plugin cannot look at its part: ${messageOf(error)}` }];
+    return [{ part, state: 'fault', text: `the plugin cannot check its part: ${messageOf(error)}` }];
   }
 }
 
@@ -64,7 +64,7 @@ async function ofServing(config: Config, file: string): Promise<readonly Finding
 }
 
 async function ofRunning({ url, pid }: RunningProcess): Promise<Finding> {
-  if (!(await isAnswering(url))) return { part: 'serving', state: 'fault', text: `the gateway at ${url} does not answer`, fix: `see its output; where it hangs, gateway restart cannot reach it: kill -9 ${pid}, and start it again` };
+  if (!(await isAnswering(url))) return { part: 'serving', state: 'fault', text: `the gateway at ${url} does not answer`, fix: `see its output; if it hangs, gateway restart cannot reach it: run kill -9 ${pid} and start it again` };
   return { part: 'serving', state: 'good', text: `a gateway serves at ${url}` };
 }
 
@@ -81,7 +81,7 @@ function ofDisk({ server: { dataDir } }: Config): Finding {
     if ((error as NodeJS.ErrnoException).code === 'EROFS') return { part: 'disk', state: 'fault', text: `${folder} is on a disk that is mounted read-only`, fix: 'find out why (dmesg) and mount it for writing, or name another folder in server.data_dir' };
     return { part: 'disk', state: 'fault', text: `${folder} cannot be written by this user`, fix: 'give the folder to the user of the gateway, or name another one in server.data_dir' };
   }
-  if (!statSync(folder).isDirectory()) return { part: 'disk', state: 'fault', text: `${folder} is a file and no folder`, fix: 'name a folder in server.data_dir' };
+  if (!statSync(folder).isDirectory()) return { part: 'disk', state: 'fault', text: `${folder} is a file, not a folder`, fix: 'name a folder in server.data_dir' };
   const { bavail, bsize, files, ffree } = statfsSync(folder);
   // some file systems make inodes as they are needed, and count none
   if (files > 0 && ffree === 0) return { part: 'disk', state: 'fault', text: `${folder}: no file can be made, because the disk has no free inodes`, fix: 'delete files that nobody needs; df -i shows how many there are' };
@@ -93,8 +93,8 @@ export function roomText(dataDir: string, free: number): Finding {
   const part = 'disk';
   const text = `${dataDir}: ${free < gigabyte ? `${Math.floor(free / megabyte)} MiB` : `${(free / gigabyte).toFixed(1)} GiB`} free`;
   // SQLite writes to its file before it can delete
-  if (free < roomToDelete) return { part, state: 'fault', text, fix: 'make room by other means; gateway logs prune and a lower retention_days need some themselves' };
-  return free < gigabyte ? { part, state: 'warning', text, fix: 'make room, lower retention_days, or run gateway logs prune' } : { part, state: 'good', text };
+  if (free < roomToDelete) return { part, state: 'fault', text, fix: 'make space in another way: gateway logs prune and a lower retention_days need some space themselves' };
+  return free < gigabyte ? { part, state: 'warning', text, fix: 'make space on the disk, lower retention_days, or run gateway logs prune' } : { part, state: 'good', text };
 }
 
 async function ofRedis({ redis }: Config, logger: Logger): Promise<Finding> {
@@ -105,7 +105,7 @@ async function ofRedis({ redis }: Config, logger: Logger): Promise<Finding> {
   client[Symbol.dispose]();
   if (connected) return { part: 'redis', state: 'good', text: 'answers' };
   const fix = redisFixes[error ?? ''];
-  return { part: 'redis', state: 'fault', text: `${fix === undefined ? 'does not answer' : 'cannot be used'}: ${error ?? 'it did not say why'}`, fix: fix ?? 'start it, or mend redis.url' };
+  return { part: 'redis', state: 'fault', text: `${fix === undefined ? 'does not answer' : 'cannot be used'}: ${error ?? 'it did not say why'}`, fix: fix ?? 'start it, or fix redis.url' };
 }
 
 /** The fix for a Redis that answers and cannot be used. */

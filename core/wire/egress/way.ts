@@ -65,7 +65,7 @@ function proxyAt(text: string): URL | null {
 
 /** Opens nothing, because the proxy cannot be used. The message leaves out the proxy's address, which may hold a password. */
 const unusable: Connect = (_, callback) => {
-  queueMicrotask(() => callback(new ProxyFault('the address of the proxy is not that of an HTTP proxy: write http://host:port, or `proxy: none` in the entry of the provider; SOCKS is not spoken'), null));
+  queueMicrotask(() => callback(new ProxyFault('the address of the proxy is not that of an HTTP proxy: write http://host:port, or `proxy: none` in the entry of the provider; SOCKS is not supported'), null));
   return { destroy() {} };
 };
 

@@ -47,7 +47,7 @@ export default definePlugin({
     const kept = { keys: new KeptKeys(), isThere: false, stop: (): void => {} };
     // LATE: no other plugin has recognised the key, and it may be one of the keys that could not be read yet
     hooks.auth.tap({ stage: LATE }, ({ headers }) => {
-      if (kept.isThere && !kept.keys.isRead && keyOf(headers) !== null) throw new GatewayError('keys_unavailable', 'This key is none of the config, and the other keys cannot be read from the store now.', { retryAfterMs: 1000, plugin: name });
+      if (kept.isThere && !kept.keys.isRead && keyOf(headers) !== null) throw new GatewayError('keys_unavailable', 'This key is not in the config, and the keys of the store cannot be read now.', { retryAfterMs: 1000, plugin: name });
       return undefined;
     });
 
@@ -57,7 +57,7 @@ export default definePlugin({
       return found;
     };
     const take = (changed: Changed): void => {
-      for (const [changedName, entry] of changed) if (entry !== null && keys.isWritten(changedName)) logger.warn('a key of the store has the name of a key of the config, and is not taken; delete it, or rename the other', { key: changedName });
+      for (const [changedName, entry] of changed) if (entry !== null && keys.isWritten(changedName)) logger.warn('a key of the store has the name of a key of the config, so it is not used; delete it, or rename the key of the config', { key: changedName });
       holders.take(new Map(Array.from(changed, ([one, entry]) => [one, keys.isWritten(one) ? null : entry])));
       keys.bring(changed);
     };

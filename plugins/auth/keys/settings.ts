@@ -115,7 +115,7 @@ const reserved: ReadonlySet<string> = new Set(['dashboard', 'audit', '.', '..'])
 export const keyName: Check<string> = (param, value) => {
   const name = text(param, value);
   if (!/^[^\p{C}]+$/u.test(name) || name.trim() !== name || name.length > noMoreThan) throw wrongValue(param, `must have from 1 to ${noMoreThan} characters, with no space at its ends and no control characters`);
-  if (reserved.has(name)) throw wrongValue(param, `must not be "${name}", which has a meaning of its own`);
+  if (reserved.has(name)) throw wrongValue(param, `must not be "${name}", which is a reserved name`);
   return name;
 };
 

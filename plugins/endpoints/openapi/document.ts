@@ -48,7 +48,7 @@ function operationOf({ plugin, method, path, auth, about }: Route): object {
     parameters: [...params, ...Object.entries(query).map(([name, text]) => ({ name, in: 'query', description: text, schema: { type: 'string' } }))],
     ...(body !== undefined && { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body) } } } }),
     responses: {
-      ...Object.fromEntries(status.map((code) => [code, { description: code < 400 ? 'The answer.' : 'The same, of what does not work.', content: contentOf(answer) }])),
+      ...Object.fromEntries(status.map((code) => [code, { description: code < 400 ? 'The answer.' : 'The same answer, when a check fails.', content: contentOf(answer) }])),
       default: { description: 'An error.', content: { 'application/json': { schema: schemaOf(error) } } },
     },
   };

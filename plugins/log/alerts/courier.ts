@@ -53,7 +53,7 @@ export class Courier {
       this.#fault = await this.#post(this.#webhook.reveal(), message);
       if (this.#fault === null) return;
     }
-    this.#logger?.warn('the webhook of the alerts was not told', { fault: this.#fault, message });
+    this.#logger?.warn('a message to the webhook of the alerts could not be sent', { fault: this.#fault, message });
   }
 
   /** The error of the request; null: it succeeded. */

@@ -25,7 +25,7 @@ export default definePlugin({
       hooks.attempted.tap((result) => collector.attempted(result));
     }
     const shown = peers === null ? alone() : behindParent();
-    routes.add({ method: 'GET', path: '/api/alerts', auth: 'admin', about: { summary: 'The alerts that stand, the oldest first', answer: { 'application/json': 'ShownAlerts' } }, handle: async () => json(await shown(), { headers: protective }) });
+    routes.add({ method: 'GET', path: '/api/alerts', auth: 'admin', about: { summary: 'The active alerts, the oldest first', answer: { 'application/json': 'ShownAlerts' } }, handle: async () => json(await shown(), { headers: protective }) });
 
     function alone(): () => unknown {
       const watch = state('watch', () => new Watch());
@@ -48,7 +48,7 @@ export default definePlugin({
         if (additions.length === 0) return;
         peers?.atParent(additions, patienceMs).catch((error: unknown) => {
           collector.putBack(additions);
-          logger.warn('the parent did not hear what was counted for the alerts; it is told again', { error });
+          logger.warn('the parent did not receive the counts for the alerts; they are sent again', { error });
         });
       }, everyMs).unref();
       hooks.close.tap(() => clearInterval(timer));

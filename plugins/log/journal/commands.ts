@@ -73,7 +73,7 @@ export async function checkStore(dataDir: string, options: StoreOptions): Promis
 /** SQLITE_IOERR and SQLITE_FULL. SQLite also reports the first where the disk has no room for the files beside the database. */
 const ofDisk = new Set([10, 13]);
 
-const fixOf = (error: unknown): string => (ofDisk.has(((error as { errcode?: number }).errcode ?? 0) & 0xff) ? 'make room on the disk; where it has room, the disk may have a fault (dmesg)' : 'give the file to the user of the gateway');
+const fixOf = (error: unknown): string => (ofDisk.has(((error as { errcode?: number }).errcode ?? 0) & 0xff) ? 'make space on the disk; if it has space, the disk may have a fault (dmesg)' : 'give the file to the user of the gateway');
 
 type Printing = Pick<Output, 'print'> & { readonly json: boolean };
 

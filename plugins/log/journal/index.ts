@@ -132,7 +132,7 @@ async function begun(writer: JournalWriter, frame: Frame): Promise<void> {
 /** The write, or an error: without a record on the disk, no provider is asked, and no answer ends. */
 async function certain(written: Promise<boolean>): Promise<void> {
   if (await within(written, strictPatienceMs, false)) return;
-  throw new GatewayError('log_unavailable', 'The request log cannot be written now, and this gateway answers only what is on record.', { retryAfterMs: 1000 });
+  throw new GatewayError('log_unavailable', 'The request log cannot be written now, and this gateway answers only requests that are on record.', { retryAfterMs: 1000 });
 }
 
 /** Makes a folder for this gateway's journal. Without one nothing could be kept, so the start fails before the first request. */

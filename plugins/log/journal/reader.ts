@@ -85,7 +85,7 @@ function refuse(thrown: unknown): never {
 
 function refuseKeys(thrown: unknown): never {
   if (!(thrown instanceof StoreUnavailable)) throw thrown;
-  throw new GatewayError('keys_unavailable', `The database that keeps callers' keys does not answer now: ${thrown.fault}. Keys that are known are good meanwhile.`, { cause: thrown, retryAfterMs: 1000 });
+  throw new GatewayError('keys_unavailable', `The database that keeps callers' keys does not answer now: ${thrown.fault}. The known keys stay valid meanwhile.`, { cause: thrown, retryAfterMs: 1000 });
 }
 
 /** The state of the log. It is complete even while the store or its thread does not answer. */

@@ -42,5 +42,5 @@ const columns: readonly Column<ShownTarget>[] = [
 async function wake({ askRunning, words: [verb, name, ...more], json, print }: CommandRun<never>): Promise<void> {
   if (verb !== 'wake' || name === undefined || more.length > 0) throw new UsageError('Write `gateway targets`, or `gateway targets wake NAME` with a name of that list.');
   const woken = (await (await askRunning(`/api/targets/wake?name=${encodeURIComponent(name)}`, { method: 'POST' })).json()) as ShownTarget;
-  print(json ? `${JSON.stringify(woken, null, 2)}\n` : `${name} stands; the next request may ask it\n`);
+  print(json ? `${JSON.stringify(woken, null, 2)}\n` : `${name} is available; the next request may ask it\n`);
 }

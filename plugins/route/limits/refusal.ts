@@ -54,7 +54,7 @@ export const unavailable = (why: string): GatewayError => new GatewayError('budg
 
 /** The error where the price is not known, and a budget refuses such requests. */
 export const unknownPrice = (subject: Subject, cap: BudgetCap, model: string): GatewayError =>
-  new GatewayError('budget_exceeded', `The price of the model "${model}" is not known, and the budget ${budgetName(cap, subject)} is not for such requests.`, { plugin: name });
+  new GatewayError('budget_exceeded', `The price of the model "${model}" is not known, and the budget ${budgetName(cap, subject)} refuses such requests.`, { plugin: name });
 
 /** What is left of a budget after its spending and the reservations of running requests; never less than 0. */
 export function leftOf({ pico }: BudgetCap, { spent, held }: BudgetLevel): bigint {

@@ -183,7 +183,7 @@ class Cache {
   async #foresee(candidates: readonly Candidate[], context: Normalised): Promise<readonly Candidate[]> {
     const entry = await this.#store.find(keyOf(context, candidates));
     const giver = entry === null ? undefined : giverOf(entry, candidates);
-    return giver === undefined ? candidates : [{ ...answeredFrom(giver), note: { by: name, text: 'the cache has its answer, so nobody is asked' } }];
+    return giver === undefined ? candidates : [{ ...answeredFrom(giver), note: { by: name, text: 'the cache has the answer, so no provider is asked' } }];
   }
 }
 

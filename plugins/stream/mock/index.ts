@@ -55,7 +55,7 @@ const speaksMock = ({ attempt }: Streaming): boolean => isMock(attempt.candidate
 /** safety: once a provider is on, a caller who wants a model gets an error where it is down, and not an echo of the prompt. */
 function withoutMock(candidates: readonly Candidate[]): readonly Candidate[] {
   if (!candidates.some(isMock) || candidates.every(isMock)) return candidates;
-  return candidates.map((candidate) => (isMock(candidate) ? drop(candidate, { by: 'stream/mock', reason: 'the mock stands in for no real provider', error: null }) : candidate));
+  return candidates.map((candidate) => (isMock(candidate) ? drop(candidate, { by: 'stream/mock', reason: 'the mock does not replace a real provider', error: null }) : candidate));
 }
 
 async function open(ctx: Streaming, defaultPaceMs: number): Promise<ChunkSource> {

@@ -32,7 +32,7 @@ export async function checkProviders({ config, dialects }: Pick<CheckupParts, 'c
   const examined = await Promise.all(on.map((provider) => examine(provider, dialects.get(provider.dialect) as Dialect)));
   return [
     ...examined.flatMap(({ findings }) => findings),
-    ...(on.length === 0 ? [{ part: 'providers', state: 'warning', text: 'none of a vendor is on', fix: 'put a key into the environment or into .env beside the config' } as const] : []),
+    ...(on.length === 0 ? [{ part: 'providers', state: 'warning', text: 'no provider of a vendor is on', fix: 'put a key into the environment or into .env beside the config' } as const] : []),
     ...(off.length === 0 ? [] : [{ part: 'providers', state: 'note', text: `off: ${off.map(({ id, missing }) => `${id} (${missing} is not set)`).join(', ')}` } as const]),
     ofClock(examined.flatMap(({ skewMs }) => skewMs ?? [])),
   ];
@@ -41,7 +41,7 @@ export async function checkProviders({ config, dialects }: Pick<CheckupParts, 'c
 /** The finding about the clock. The provider with the smallest difference decides, because another provider's clock may be wrong itself. */
 function ofClock(skews: readonly number[]): Finding {
   const [least] = skews.toSorted((a, b) => Math.abs(a) - Math.abs(b));
-  if (least === undefined) return { part: 'clock', state: 'note', text: 'not compared: no provider said its time' };
+  if (least === undefined) return { part: 'clock', state: 'note', text: 'not compared: no provider sent its time' };
   if (Math.abs(least) <= mostSkewMs) return { part: 'clock', state: 'good', text: 'agrees with the providers' };
   return { part: 'clock', state: 'fault', text: `${Math.round(Math.abs(least) / 1000)} s ${least > 0 ? 'ahead of' : 'behind'} the providers`, fix: 'set the clock of this machine, for example by NTP' };
 }

@@ -35,7 +35,7 @@ describe('gateway import', () => {
       '1 model at 1 provider.',
       'Set these variables:',
       `  GROQ_API_KEY: its value is in line 3 of ${file}`,
-      'What did not come along, or is otherwise here:',
+      'What was not imported, or is different here:',
       '  log/journal: LiteLLM keeps no prompts and answers in its log, so `bodies` is false here; true shows them on the dashboard',
       '  line 3: model_list[].litellm_params.seed: the gateway sets no parameters for its callers: let them send it, or set it in a plugin at `normalise`',
       '',
@@ -48,7 +48,7 @@ describe('gateway import', () => {
     expect(run(['litellm', join(folder, 'config.yaml')], join(folder, 'new.yaml'))).toMatchObject({ printed: '' });
     expect(readFileSync(join(folder, 'new.yaml'), 'utf8')).toContain('id: chat');
     const fault = faultOf(['litellm', join(folder, 'config.yaml')], join(folder, 'there.yaml'));
-    expect([fault.code, fault.message]).toEqual([1, `${join(folder, 'there.yaml')} is there already, and is left as it is. Name another file with --out.`]);
+    expect([fault.code, fault.message]).toEqual([1, `${join(folder, 'there.yaml')} exists already, and is not changed. Name another file with --out.`]);
     expect(readFileSync(join(folder, 'there.yaml'), 'utf8')).toBe('mine');
   });
 

@@ -33,7 +33,7 @@ test('gateway doctor says that server.data_dir is a file, because no start takes
   writeFileSync(join(folder, 'log'), '');
   writeFileSync(join(folder, 'gateway.config.yaml'), 'server: { data_dir: ./log/data }\nproviders: { mock: {} }\n');
   const { code, stdout } = await run(['doctor', '--config', join(folder, 'gateway.config.yaml')]);
-  expect([code, stdout]).toEqual([1, expect.stringMatching(/✗ disk +\S+\/log is a file and no folder +→ name a folder in server\.data_dir\n/)]);
+  expect([code, stdout]).toEqual([1, expect.stringMatching(/✗ disk +\S+\/log is a file, not a folder +→ name a folder in server\.data_dir\n/)]);
 });
 
 test('gateway doctor says that a disk has room, and none for one more file', async () => {
@@ -52,5 +52,5 @@ test('gateway doctor blames a disk without room for a store that cannot be used,
   for (const part of ['-wal', '-shm']) rmSync(join(data, `logs.db${part}`), { force: true });
   expect(() => writeFileSync(join(data, 'fill'), Buffer.alloc(4_000_000))).toThrow('ENOSPC');
   const { stdout } = await run(['doctor', '--config', config]);
-  expect(stdout).toMatch(/✗ store +sqlite \S+ cannot be used: disk I\/O error → make room on the disk; where it has room, the disk may have a fault \(dmesg\)/);
+  expect(stdout).toMatch(/✗ store +sqlite \S+ cannot be used: disk I\/O error → make space on the disk; if it has space, the disk may have a fault \(dmesg\)/);
 });

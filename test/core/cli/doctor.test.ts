@@ -60,15 +60,15 @@ describe.concurrent('gateway doctor', () => {
     expect(lines.filter((line) => /soon|later|throws|silent|odd/.test(line))).toEqual([
       '· soon is well',
       '· later is well',
-      '✗ log/throws the plugin cannot look at its part: no wish to look',
-      '✗ log/odd the plugin cannot look at its part: checkup() must give a list of { part, state, text, fix }, the state one of good, note, warning and fault',
+      '✗ log/throws the plugin cannot check its part: no wish to look',
+      '✗ log/odd the plugin cannot check its part: checkup() must give a list of { part, state, text, fix }, the state one of good, note, warning and fault',
     ]);
     expect(code).toBe(1);
   });
 
   it('says how the address of a proxy is written, and not which one it was, because that may hold a password', async ({ expect }) => {
     const { lines } = await examined({ providers: { up: { dialect, base_url: 'http://provider.example/v1', proxy: 'http://ann:s%zz@127.0.0.1:1' } } });
-    expect(lines.filter((line) => /up|s%zz/.test(line))).toEqual(['✗ up provider.example: The provider cannot be reached: the proxy on the way to it failed. (the address of the proxy is not that of an HTTP proxy: write http://host:port, or `proxy: none` in the entry of the provider; SOCKS is not spoken) → check base_url, the proxy and the firewall on the way']);
+    expect(lines.filter((line) => /up|s%zz/.test(line))).toEqual(['✗ up provider.example: The provider cannot be reached: the proxy on the way to it failed. (the address of the proxy is not that of an HTTP proxy: write http://host:port, or `proxy: none` in the entry of the provider; SOCKS is not supported) → check base_url, the proxy and the firewall on the way']);
   });
 
   it('says which providers answer, and which keys they accept', async ({ expect }) => {
@@ -116,7 +116,7 @@ describe.concurrent('gateway doctor', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     opened.push(() => void server.close());
     const { lines } = await examined({ providers: { own: { dialect, base_url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, api_key: 'none' } } });
-    expect(lines).toEqual(expect.arrayContaining([expect.stringMatching(/^✓ own .* answers$/), '· clock not compared: no provider said its time']));
+    expect(lines).toEqual(expect.arrayContaining([expect.stringMatching(/^✓ own .* answers$/), '· clock not compared: no provider sent its time']));
   });
 
   it('calls no address good that gives redirects or web pages', async ({ expect }) => {
@@ -147,7 +147,7 @@ describe.concurrent('gateway doctor', () => {
     opened.push(() => silent.close());
     const url = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const { code, lines } = await examined({ providers: { right: { dialect, base_url, api_key: 'right' } } }, (folder) => void new RunningFile(() => join(folder, 'data'), { config: join(folder, 'gateway.config.yaml'), url, follows: null }));
-    expect([code, lines]).toEqual([1, expect.arrayContaining([expect.stringMatching(`^✗ serving the gateway at ${url} does not answer → see its output; where it hangs, gateway restart cannot reach it: kill -9 ${process.pid}, and start it again`), expect.stringMatching(/^✗ clock 3[56]\d\d s behind the providers → set the clock of this machine/), expect.stringMatching(/^· store .*: empty, the first start prepares it$/)])]);
+    expect([code, lines]).toEqual([1, expect.arrayContaining([expect.stringMatching(`^✗ serving the gateway at ${url} does not answer → see its output; if it hangs, gateway restart cannot reach it: run kill -9 ${process.pid} and start it again`), expect.stringMatching(/^✗ clock 3[56]\d\d s behind the providers → set the clock of this machine/), expect.stringMatching(/^· store .*: empty, the first start prepares it$/)])]);
   });
 
   it('looks at the store, the disk and Redis', async ({ expect }) => {
@@ -164,7 +164,7 @@ describe.concurrent('gateway doctor', () => {
       '· serving no gateway serves with this config on this machine',
       expect.stringMatching(/^✗ store sqlite .*logs\.db is newer than this program/),
       expect.stringMatching(/^[✓!] disk .*data: [\d.]+ [MG]iB free/),
-      '✗ redis does not answer: refused → start it, or mend redis.url',
+      '✗ redis does not answer: refused → start it, or fix redis.url',
     ])]);
   });
 
@@ -180,11 +180,11 @@ describe.concurrent('gateway doctor', () => {
 
   it('tells a small disk from one on which even deleting fails', ({ expect }) => {
     const texts = [1 << 30, 500 << 20, 63 << 20, 0].map((free) => roomText('/data', free)).map(({ state, text, fix = '' }) => `${state} ${text} ${fix}`);
-    expect(texts).toEqual(['good /data: 1.0 GiB free ', expect.stringMatching(/^warning \/data: 500 MiB free make room, .*gateway logs prune$/), expect.stringMatching(/^fault \/data: 63 MiB free make room by other means/), expect.stringMatching(/^fault \/data: 0 MiB free /)]);
+    expect(texts).toEqual(['good /data: 1.0 GiB free ', expect.stringMatching(/^warning \/data: 500 MiB free make space on the disk, .*gateway logs prune$/), expect.stringMatching(/^fault \/data: 63 MiB free make space in another way/), expect.stringMatching(/^fault \/data: 0 MiB free /)]);
   });
 
   it('says what is wrong with a config that cannot be used', async ({ expect }) => {
     const { code, lines } = await examined('providers:\n  mock: { dialect: mok }\n');
-    expect([code, lines.join('\n')]).toEqual([1, expect.stringMatching(/^✓ version [^]*✗ config .*cannot be used[^]*:2:20[^]*→ mend these places/)]);
+    expect([code, lines.join('\n')]).toEqual([1, expect.stringMatching(/^✓ version [^]*✗ config .*cannot be used[^]*:2:20[^]*→ fix these places/)]);
   });
 });

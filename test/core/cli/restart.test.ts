@@ -7,7 +7,7 @@ import { RunningFile } from '../../../core/cli/running-files.ts';
 import { folder } from '../../plugins/log/journal/scene.ts';
 
 const config = '/etc/gateway.config.yaml';
-const remedy = `See its output; where it hangs: kill -9 ${process.pid}, and start it again.`;
+const remedy = `See its output; if it hangs, run kill -9 ${process.pid} and start it again.`;
 
 /** This process stands for the gateway. */
 function runAt(url: string): string {
@@ -27,7 +27,7 @@ const restarted = (dataDir: string): Promise<void> => restart({ dataDir, config,
 
 test('says that it does not answer, where that is and what to do', async () => {
   const dataDir = runAt('http://127.0.0.1:1');
-  await expect(restarted(dataDir)).rejects.toMatchObject({ code: 5, message: `The gateway at http://127.0.0.1:1 does not answer, and process ${process.pid} does not say how its restart goes. ${remedy}` });
+  await expect(restarted(dataDir)).rejects.toMatchObject({ code: 5, message: `The gateway at http://127.0.0.1:1 does not answer, and process ${process.pid} does not report how its restart goes. ${remedy}` });
 });
 
 test('says it too where its workers still answer', async () => {
@@ -35,5 +35,5 @@ test('says it too where its workers still answer', async () => {
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  await expect(restarted(runAt(url))).rejects.toMatchObject({ code: 5, message: `The gateway at ${url} did not say how its restart went, in 0.3 s; process ${process.pid} may serve on. ${remedy}` });
+  await expect(restarted(runAt(url))).rejects.toMatchObject({ code: 5, message: `The gateway at ${url} did not report the result of its restart within 0.3 s; process ${process.pid} may still serve. ${remedy}` });
 });

@@ -100,7 +100,7 @@ describe('a plugin by path', () => {
 it('a file that waits for ever at its top level is named, and not waited for', async () => {
   const loadSoon = createPluginLoader(pathToFileURL(`${folder}/plugins/`), undefined, 100);
   write('waits.mjs', `await new Promise(() => {});\n${source('own/waits')}`);
-  await expect(loadSoon('./waits.mjs', folder)).rejects.toThrow('cannot be loaded: its file has not come to its end in 0.1 s. An `await` outside of all functions waits');
+  await expect(loadSoon('./waits.mjs', folder)).rejects.toThrow('cannot be loaded: its file did not finish loading within 0.1 s. A top-level `await` waits');
 });
 
 /** Installs a package below the folder, as npm does. */

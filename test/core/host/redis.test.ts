@@ -82,7 +82,7 @@ test('says that Redis refuses commands, as one without memory does, while it ans
   for (let at = 0; at < 4; at++) await outcome(client.set('one', 'text', 60));
 
   await admin.config('SET', 'maxmemory', '0');
-  await expect.poll(async () => (await outcome(client.set('one', 'text', 60)), messages())).toEqual(['Redis refuses commands; what they would share is not shared with other gateways', 'Redis refuses commands no more']);
+  await expect.poll(async () => (await outcome(client.set('one', 'text', 60)), messages())).toEqual(['Redis refuses commands; the data of these commands is not shared with other gateways', 'Redis accepts commands again']);
   expect(await inTime(() => client.get('one'))).toBe('text');
   await expect.poll(() => client.health()).toEqual({ connected: true });
 });

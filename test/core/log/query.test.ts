@@ -73,7 +73,7 @@ describe('an address', () => {
     ['outcome=answerd', 'outcome', /Did you mean "answered"\?/],
     ['door=mesages', 'door', /Did you mean "messages"\?/],
     ['attempts=many', 'attempts', /is no bound for "attempts"; write for example attempts=>1/],
-    ['-attempts=>1', '-attempts', /cannot be excluded; turn its comparison round/],
+    ['-attempts=>1', '-attempts', /cannot be excluded; reverse its comparison/],
     ['finish=lenght_limit', 'finish', /Did you mean "length_limit"\?/],
     ['stream=yes', 'stream', /There are true, false/],
     ['cached=1', 'cached', /"1" is no cached\. There are true, false/],

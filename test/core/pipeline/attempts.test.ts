@@ -80,7 +80,7 @@ describe('the next candidate answers when the first one', () => {
     const [one, two] = [await provider(begins), await provider()];
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, quick));
     expect(await contentOf(await chat({}))).toBe('hello');
-    expect(records[0]?.attempts).toMatchObject([{ outcome: 'upstream_idle_timeout', error: 'The provider fell silent for 0.7 s before its answer.' }, { outcome: 'answered' }]);
+    expect(records[0]?.attempts).toMatchObject([{ outcome: 'upstream_idle_timeout', error: 'The provider sent nothing for 0.7 s before its answer.' }, { outcome: 'answered' }]);
   });
 
   it('has no words for what is asked', async () => {

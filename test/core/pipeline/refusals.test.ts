@@ -53,7 +53,7 @@ describe('of requests whose caller is not known', () => {
     await expect.poll(async () => { await gateway.get('/nowhere'); return gateway.records.length; }).toBe(2);
     const [, second] = gateway.records;
     expect(second?.standsFor).toBeGreaterThanOrEqual(5);
-    expect(second?.error?.message).toContain(`The same for ${(second?.standsFor ?? 0) - 1} more`);
+    expect(second?.error?.message).toContain(`${(second?.standsFor ?? 0) - 1} more were refused for the same reason`);
   });
 });
 

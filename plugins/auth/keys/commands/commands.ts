@@ -13,12 +13,12 @@ import { printKeys, whyRefused } from './list.ts';
 type Run = CommandRun<never>;
 
 const store: Flag = { type: 'boolean', help: 'the key of the store, where the config has one of the same name' };
-const overlap: Flag = { type: 'string', value: 'SPAN', help: 'how long the former key is good beside the new one, such as 2h or 7d; 0 ends it at once (default: 24h)' };
+const overlap: Flag = { type: 'string', value: 'SPAN', help: 'how long the former key stays valid beside the new one, such as 2h or 7d; 0 ends it at once (default: 24h)' };
 
 const settings: Readonly<Record<string, Flag>> = {
   model: { type: 'string', multiple: true, value: 'GLOB', help: 'a model that it may use, such as "gpt-5*"; may be given several times' },
   meta: { type: 'string', multiple: true, value: 'NAME=VALUE', help: 'metadata of its requests; may be given several times' },
-  expires: { type: 'string', value: 'DATE', help: 'from then on it is refused: 2027-01-31, or 2027-01-31T18:00:00Z' },
+  expires: { type: 'string', value: 'DATE', help: 'the key is refused from this time on: 2027-01-31, or 2027-01-31T18:00:00Z' },
   'requests-per-minute': { type: 'string', value: 'N', range: [1, 1_000_000_000], help: 'most requests in any 60 seconds' },
   'tokens-per-minute': { type: 'string', value: 'N', range: [1, 1_000_000_000_000], help: 'most tokens in any 60 seconds' },
   concurrent: { type: 'string', value: 'N', range: [1, 1_000_000_000], help: 'most requests at one time' },
@@ -27,10 +27,10 @@ const settings: Readonly<Record<string, Flag>> = {
 
 export const keyCommands: readonly Command<never>[] = [
   { name: 'keys', summary: "list callers' keys: where each is kept, when it was last used, when it ends, what limits it", examples: ['gateway keys'], run: list },
-  { name: 'keys add', summary: "make a caller's key in the store; it is good at once, in every gateway on that store", words: 'NAME', flags: settings, examples: ['gateway keys add search-team --budget 20/day --model "gpt-5*"'], run: add },
-  { name: 'keys rotate', summary: 'make a new key under the same name; the former one stays good for a while', words: 'NAME', flags: { overlap, store }, examples: ['gateway keys rotate search-team --overlap 7d'], run: rotate },
+  { name: 'keys add', summary: "make a caller's key in the store; it is valid at once, in every gateway on that store", words: 'NAME', flags: settings, examples: ['gateway keys add search-team --budget 20/day --model "gpt-5*"'], run: add },
+  { name: 'keys rotate', summary: 'make a new key under the same name; the former one stays valid for a while', words: 'NAME', flags: { overlap, store }, examples: ['gateway keys rotate search-team --overlap 7d'], run: rotate },
   { name: 'keys disable', summary: 'refuse a key for now', words: 'NAME', flags: { store }, run: (run) => turn(run, true) },
-  { name: 'keys enable', summary: 'take a key again that was disabled', words: 'NAME', flags: { store }, run: (run) => turn(run, false) },
+  { name: 'keys enable', summary: 'enable a disabled key', words: 'NAME', flags: { store }, run: (run) => turn(run, false) },
   { name: 'keys delete', summary: 'delete a key', words: 'NAME', flags: { store }, run: remove },
   { name: 'keys audit', summary: 'list who changed which key of the store, when and from where, the newest first', flags: { limit: { type: 'string', value: 'N', range: [1, 500], help: 'how many lines (default: 50)' } }, run: audit },
 ];
@@ -89,7 +89,7 @@ function made(key: MadeKey, { json, print }: Run): void {
   const refused = whyRefused(key);
   print(`${key.key}\n\nThe key of "${key.name}" is shown only this once. The caller sends it as "Authorization: Bearer <key>". ${refused === null ? 'It is good now' : `It is refused now: ${refused}`}.\n`);
   const former = key.keys[1]?.expires;
-  if (refused === null && typeof former === 'string') print(`The former key is good until ${former.slice(0, 16).replace('T', ' ')} UTC.\n`);
+  if (refused === null && typeof former === 'string') print(`The former key is valid until ${former.slice(0, 16).replace('T', ' ')} UTC.\n`);
 }
 
 async function rotate(run: Run): Promise<void> {
@@ -110,7 +110,7 @@ async function rotate(run: Run): Promise<void> {
 }
 
 /** The error for a key of the config, which the command cannot change, because the file belongs to its owner. safety: a script that disables a key learns from the exit code that nothing was done */
-const unchanged = ({ name, writtenAt }: ShownKey, what: string): Exit => new Exit(1, `"${name}" is as it was: it is written at ${writtenAt}. ${what}`);
+const unchanged = ({ name, writtenAt }: ShownKey, what: string): Exit => new Exit(1, `"${name}" is not changed: it is written at ${writtenAt}. ${what}`);
 
 async function turn(run: Run, disabled: boolean): Promise<void> {
   const name = nameOf(run, disabled ? 'disable' : 'enable');
@@ -119,7 +119,7 @@ async function turn(run: Run, disabled: boolean): Promise<void> {
   if (key.source === 'yaml' && key.disabled !== disabled) throw unchanged(key, `${disabled ? 'Write there' : 'Take this away there'}, and save the file:\n\n    disabled: true`);
   const changed = key.source === 'yaml' ? key : ((await asking.ask('PATCH', pathOf(name), { disabled })) as ShownKey);
   if (run.json) return run.print(`${JSON.stringify(changed, null, 2)}\n`);
-  if (disabled) return run.print(`The key "${name}" is refused from now on; requests that run come to their end.\n`);
+  if (disabled) return run.print(`The key "${name}" is refused from now on; running requests are completed.\n`);
   const refused = whyRefused(changed);
   run.print(`The key "${name}" is ${refused === null ? 'good again' : `not disabled. It is refused now: ${refused}`}.\n`);
 }

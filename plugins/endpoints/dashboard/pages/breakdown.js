@@ -20,7 +20,7 @@ import { ViewsMenu } from '../parts/views-menu.js';
 /** The labels of all dimensions, by the name of their filter. */
 const dimensions = Object.fromEntries(fields.filter(({ isDimension }) => isDimension).map(({ filter, label }) => [filter, label]));
 /** What attempts can be summed up by. */
-const ofAttempts = { 'attempt.provider': 'Provider', 'attempt.model': 'Model', 'attempt.code': 'What came of it', 'attempt.target': 'Target' };
+const ofAttempts = { 'attempt.provider': 'Provider', 'attempt.model': 'Model', 'attempt.code': 'Outcome', 'attempt.target': 'Target' };
 const tops = ['10', '20', '50', '100'];
 
 /** @param {{ params: URLSearchParams }} props */

@@ -106,5 +106,5 @@ function NoBodies({ record, bodies }) {
 function Reasoning({ record: { reasoningContent, usage, usageEstimated, reasoningEstimated, request }, bodies }) {
   if (reasoningContent) return html`<div class="prose-head"><span class="soft">${usage.reasoningTokens === null ? 'The provider did not count its tokens apart' : html`${about(count(usage.reasoningTokens), usageEstimated || reasoningEstimated)} tokens`}</span><${Copy} text=${reasoningContent} what="reasoning" label="Copy" /></div><${Prose} text=${reasoningContent} more="reasoning" />`;
   if (request === null && (bodies === false || usage.reasoningTokens > 0)) return html`<${NoBodies} record=${{ outcome: '' }} bodies=${bodies} />`;
-  return html`<${Notice} icon="more" title=${usage.reasoningTokens > 0 ? 'The provider kept its reasoning to itself' : 'No reasoning'}>${usage.reasoningTokens > 0 ? `It counted ${count(usage.reasoningTokens)} tokens of it and sent no text.` : 'The answer came without any.'}<//>`;
+  return html`<${Notice} icon="more" title=${usage.reasoningTokens > 0 ? 'The provider did not send its reasoning' : 'No reasoning'}>${usage.reasoningTokens > 0 ? `It counted ${count(usage.reasoningTokens)} tokens of it and sent no text.` : 'The answer came without any.'}<//>`;
 }

@@ -53,7 +53,7 @@ describe('with a gateway that runs', () => {
     expect(await statusOf(first)).toBe(200);
     expect(gateway.records.at(-1)).toMatchObject({ key: 'team', metadata: { team: 'a' } });
     const rotated = await command('keys rotate team --overlap 2h');
-    expect(rotated.out).toMatch(/The former key is good until 20\d\d-/);
+    expect(rotated.out).toMatch(/The former key is valid until 20\d\d-/);
     expect([await statusOf(first), await statusOf(keyIn(rotated.out))]).toEqual([200, 200]);
     await command('keys disable team');
     expect(await statusOf(first)).toBe(401);
@@ -111,9 +111,9 @@ describe('with a gateway that runs', () => {
 
   // a script that takes a key away must not take it for done
   test.each([
-    ['keys disable yaml', /^"yaml" is as it was: it is written at \S+:\d+\. Write there, and save the file:\n\n {4}disabled: true$/],
-    ['keys enable off --json', /^"off" is as it was: it is written at \S+:\d+\. Take this away there, and save the file:\n\n {4}disabled: true$/],
-    ['keys delete yaml --json', /^"yaml" is as it was: it is written at \S+:\d+\. Delete its entry there, and save the file\.$/],
+    ['keys disable yaml', /^"yaml" is not changed: it is written at \S+:\d+\. Write there, and save the file:\n\n {4}disabled: true$/],
+    ['keys enable off --json', /^"off" is not changed: it is written at \S+:\d+\. Take this away there, and save the file:\n\n {4}disabled: true$/],
+    ['keys delete yaml --json', /^"yaml" is not changed: it is written at \S+:\d+\. Delete its entry there, and save the file\.$/],
   ])('%s fails, because the key is in the YAML, and says what to do', async (line, message) => {
     await expect(command(line)).rejects.toMatchObject({ code: 1, message: expect.stringMatching(message) });
     expect(await statusOf('key-in-the-yaml-0123456789')).toBe(200);

@@ -34,7 +34,7 @@ afterEach(async () => {
   place.remove();
 });
 
-const unlogged = { code: 'log_unavailable', message: 'The request log cannot be written now, and this gateway answers only what is on record.' };
+const unlogged = { code: 'log_unavailable', message: 'The request log cannot be written now, and this gateway answers only requests that are on record.' };
 
 /** The kernel takes what is written to /dev/null, and refuses to sync it. */
 function breakJournal(): void {

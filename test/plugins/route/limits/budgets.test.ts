@@ -147,7 +147,7 @@ describe('a budget', () => {
     expect(admitting.gateway.records.at(-1)?.cost).toBeNull();
     const refusing = await scene({ config: (url) => unpriced(url, 'refuse') });
     const refused = await refusing.gateway.chat({}, tenant('acme'));
-    expect([refused.status, await errorOf(refused)]).toEqual([402, expect.objectContaining({ code: 'budget_exceeded', message: 'The price of the model "plain" is not known, and the budget of $0.00004 per day for meta.tenant-id "acme" is not for such requests.' })]);
+    expect([refused.status, await errorOf(refused)]).toEqual([402, expect.objectContaining({ code: 'budget_exceeded', message: 'The price of the model "plain" is not known, and the budget of $0.00004 per day for meta.tenant-id "acme" refuses such requests.' })]);
     expect(await statusOf(refusing.gateway.chat({}))).toBe(200);
     expect(await statusOf(refusing.gateway.chat({ ...small, model: 'thinker' }, tenant('acme')))).toBe(200);
   });

@@ -339,7 +339,7 @@ describe('a dry run', () => {
     expect(before.headers.get('x-cache')).toBeNull();
     await plain(gateway);
     const { candidates } = await explained(await gateway.chat({}, dry));
-    expect(candidates).toMatchObject([{ provider: 'up', model: 'plain', standing: true, by: 'stream/cache', reason: 'the cache has its answer, so nobody is asked', estimatedCost: '0' }]);
+    expect(candidates).toMatchObject([{ provider: 'up', model: 'plain', standing: true, by: 'stream/cache', reason: 'the cache has the answer, so no provider is asked', estimatedCost: '0' }]);
     expect((await explained(await gateway.chat({}, { 'x-dry-run': 'true' }))).candidates[0].by).not.toBe('stream/cache');
     expect((await explained(await gateway.chat({}, { ...dry, 'x-cache': 'refresh' }))).candidates[0].by).not.toBe('stream/cache');
     expect(up.asked).toHaveLength(1);
