@@ -64,7 +64,7 @@ export function parseSource(file: string, shown: string, text: string): Source {
       finder ??= json.value === null ? (wanted) => rangesAt(parsed(), wanted) : createFinder(text);
       return finder(path);
     },
-    // an escape such as \u0024 can stand for any character
+    // an escape such as \u0024 can encode any character
     mayHold: (wanted) => text.includes(wanted) || text.includes('\\'),
     position([start, end]) {
       const { line, col } = (lines ??= linesOf(text)).linePos(start);

@@ -77,7 +77,7 @@ function edits(asked: string, one: string, reach: number): number {
 }
 
 /**
- * The regular expression of a glob over model names: `*` stands for any text, slashes included, because model ids may contain slashes.
+ * The regular expression of a glob over model names: `*` matches any text, slashes included, because model ids may contain slashes.
  * cost: each part matches only at the first place where it fits, because a look-ahead is never tried again. So the time does not grow with each star.
  */
 export function patternOf(glob: string): RegExp {

@@ -56,7 +56,7 @@ export function addressWithoutSecrets(address: string): string {
 const mayBeAddress = (text: string): boolean => text.includes('://') || /:[^\s:]*@/.test(text);
 
 /**
- * A copy of a value in which a mask stands for each secret: a `Secret`, or a text whose name says that it is one.
+ * A copy of a value in which a mask replaces each secret: a `Secret`, or a text whose name says that it is one.
  * @param isSecret whether the name of an outer value says that it is a secret; then every text inside is one
  */
 export function withoutSecrets(value: unknown, isSecret = false): unknown {

@@ -30,7 +30,7 @@ const keySchema = {
     },
     expires,
     disabled: { type: 'boolean', default: false, description: 'Whether the key is refused for now, for example true.' },
-    models: { type: 'array', minItems: 1, items: { type: 'string', minLength: 1 }, description: 'Models that this key may use, for example ["gpt-5*"]; * stands for any text. Without this list the key may use all models.' },
+    models: { type: 'array', minItems: 1, items: { type: 'string', minLength: 1 }, description: 'Models that this key may use, for example ["gpt-5*"]; * matches any text. Without this list the key may use all models.' },
     metadata: { type: 'object', additionalProperties: { type: 'string' }, default: {}, description: 'Metadata that is added to each request with this key, for example { team: search }.' },
     log_bodies: { type: 'boolean', default: true, description: 'Whether the log may store prompts and answers of requests with this key, for example false.' },
     reasoning_fields: reasoningFields,

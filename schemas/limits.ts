@@ -10,7 +10,7 @@ const budget = {
   properties: {
     dollars: { type: 'string', pattern: decimal, description: 'Dollars, a decimal in quotes, for example "20".' },
     per: { type: 'string', enum: ['day', 'week', 'month', 'total'], description: 'The period, by UTC: a day, a week from Monday on, a month, or all time.' },
-    unknown: { type: 'string', enum: ['admit', 'refuse'], default: 'admit', description: 'What becomes of a request whose price nobody knows: admit (it is served and not charged) or refuse (402).' },
+    unknown: { type: 'string', enum: ['admit', 'refuse'], default: 'admit', description: 'What happens to a request whose price is unknown: admit (it is served and not charged) or refuse (402).' },
   },
 } as const satisfies JSONSchema;
 
@@ -44,7 +44,7 @@ const limitSchema = {
       pattern: countedBy,
       description: 'What is counted, each value by itself: key, model, provider, a metadata value such as meta.tenant-id, or all requests (all).',
     },
-    match: { type: 'string', minLength: 1, description: 'Only values like this; * stands for any text, for example "free-*".' },
+    match: { type: 'string', minLength: 1, description: 'Only values like this; * matches any text, for example "free-*".' },
     ...amounts,
   },
 } as const satisfies JSONSchema;

@@ -38,7 +38,7 @@ export const pricingSchema = {
         weekdays: { type: 'boolean', default: false, description: 'Whether the hours are only those from Monday to Friday, in UTC.' },
         ...ofTokens,
       },
-      description: 'Prices at some hours of the day, for example { hours: ["01:00-04:00"], weekdays: true, prompt: "0.0000013", completion: "0.000004" }. What it leaves out stays. Not beside `tiers`.',
+      description: 'Prices at some hours of the day, for example { hours: ["01:00-04:00"], weekdays: true, prompt: "0.0000013", completion: "0.000004" }. What it leaves out stays. Not together with `tiers`.',
     },
     image: { type: 'string', pattern: decimal, description: 'Dollars per image of the prompt, a decimal in quotes, for example "0.04".' },
     request: { type: 'string', pattern: decimal, description: 'Dollars per request, a decimal in quotes, for example "0.005".' },

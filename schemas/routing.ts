@@ -9,7 +9,7 @@ const strategy = {
   description: 'Order of the candidates: balanced (shares by price, success and speed), cheapest (by price), fastest (by the time to the first piece), ordered (as written), or weighted (shares by `weight`).',
 } as const satisfies JSONSchema;
 
-const attempts = { type: 'integer', minimum: 1, maximum: 10, description: 'Limit of calls of providers for one request, the first and all tries again, 1 to 10.' } as const satisfies JSONSchema;
+const attempts = { type: 'integer', minimum: 1, maximum: 10, description: 'Limit of calls of providers for one request, the first call and all retries, 1 to 10.' } as const satisfies JSONSchema;
 
 const milliseconds = { type: 'integer', minimum: 1, maximum: longestMs } as const satisfies JSONSchema;
 const connect = { ...milliseconds, description: 'Limit of the time to connect to a provider, in milliseconds.' } as const satisfies JSONSchema;
@@ -17,14 +17,14 @@ const firstByte = { ...milliseconds, description: 'Limit of the time from the st
 const idle = { ...milliseconds, description: 'Limit of silence inside an answer, in milliseconds. Comments and spaces end the silence.' } as const satisfies JSONSchema;
 const total = { ...milliseconds, description: 'Limit of the whole request with all its attempts, from its arrival, in milliseconds.' } as const satisfies JSONSchema;
 
-const sameTarget = { type: 'integer', minimum: 0, maximum: 10, description: 'Limit of tries again of one target, where no other one is left.' } as const satisfies JSONSchema;
-const base = { ...milliseconds, description: 'The longest pause before the first try again, in milliseconds; it doubles from try to try.' } as const satisfies JSONSchema;
+const sameTarget = { type: 'integer', minimum: 0, maximum: 10, description: 'Limit of retries of one target, where no other target is left.' } as const satisfies JSONSchema;
+const base = { ...milliseconds, description: 'The longest pause before the first retry, in milliseconds; it doubles with each retry.' } as const satisfies JSONSchema;
 const most = { ...milliseconds, description: 'Limit of a pause, and of the wait for a target that rests, in milliseconds.' } as const satisfies JSONSchema;
-const retry = { type: 'object', description: 'Tries again of the same target.', additionalProperties: false } as const satisfies JSONSchema;
+const retry = { type: 'object', description: 'Retries of the same target.', additionalProperties: false } as const satisfies JSONSchema;
 
 const sticky = {
   anyOf: [{ type: 'string', pattern: '^(?:conversation|meta\\.[a-z0-9._-]+)$' }, { const: false }],
-  description: 'Requests with the same value go to the same target while it stands: a metadata value, for example meta.session-id, or `conversation` for the first messages. false: none.',
+  description: 'Requests with the same value go to the same target while that target is available: a metadata value, for example meta.session-id, or `conversation` for the first messages. false: none.',
 } as const satisfies JSONSchema;
 const hedge = { anyOf: [milliseconds, { const: false }], description: 'Milliseconds after which the next target is asked too, where the first has not begun to answer, for example 800. Off without it. Both may cost.' } as const satisfies JSONSchema;
 const cache = { type: 'boolean', description: 'Whether the answer of a request is kept, and given again to exact repeats by the same caller. Needs the plugin stream/cache.' } as const satisfies JSONSchema;
@@ -41,7 +41,7 @@ const choices = {
         required: ['model'],
         properties: {
           model: { type: 'string', minLength: 1, description: 'Id of the model, for example claude-haiku-4-5.' },
-          weight: { type: 'number', exclusiveMinimum: 0, maximum: 1000, description: 'Its share of the requests beside those of the others, 1 where it is left out, for example 3. For the strategies weighted and balanced.' },
+          weight: { type: 'number', exclusiveMinimum: 0, maximum: 1000, description: 'Its share of the requests, relative to the other models, 1 where it is left out, for example 3. For the strategies weighted and balanced.' },
         },
       },
     ],
@@ -57,7 +57,7 @@ const when = {
   additionalProperties: false,
   description: 'What must hold of a request, all of it, for example { meta.tier: "gold*", stream: true }.',
   properties: {
-    key: { ...glob, description: 'Name of the caller\'s key; * stands for any text, for example "team-*".' },
+    key: { ...glob, description: 'Name of the caller\'s key; * matches any text, for example "team-*".' },
     stream: { type: 'boolean', description: 'Whether the request asks for a stream.' },
     tools: { type: 'boolean', description: 'Whether the request has tools.' },
     images: { type: 'boolean', description: 'Whether the request has images.' },
@@ -65,7 +65,7 @@ const when = {
     prompt_tokens: { ...amount, description: 'Estimated tokens of the prompt, for example ">100000".' },
     max_tokens: { ...amount, description: 'The limit that the caller sets for the answer, for example "<500".' },
   },
-  patternProperties: { '^meta\\.[a-z0-9._-]+$': { ...glob, description: 'A metadata value; * stands for any text, for example "gold*".' } },
+  patternProperties: { '^meta\\.[a-z0-9._-]+$': { ...glob, description: 'A metadata value; * matches any text, for example "gold*".' } },
 } as const satisfies JSONSchema;
 
 const rules = {
@@ -109,7 +109,7 @@ export const policySchema = {
   additionalProperties: false,
   properties: {
     candidates: choices,
-    fallbacks: { ...choices, description: 'Models that are asked, in this order, where none of those before has answered, for example [claude-sonnet-4-5].' },
+    fallbacks: { ...choices, description: 'Models that are asked, in this order, where no candidate before has answered, for example [claude-sonnet-4-5].' },
     rules,
     strategy,
     max_attempts: attempts,

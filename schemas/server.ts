@@ -21,7 +21,7 @@ const limitsSchema = {
     upstream_event: { type: 'integer', minimum: 1024, default: 1048576, description: 'Largest single event of a provider\'s stream, in bytes.' },
     upstream_body: { type: 'integer', minimum: 1024, default: 33554432, description: 'Largest answer of a provider: a plain answer in bytes, a stream in characters of its content.' },
     keep_alive_ms: { type: 'integer', minimum: 1, maximum: longestMs, default: 4000, description: 'Silence after which a stream gets a keep-alive comment, in milliseconds, for example 4000. Some clients give up after 5 seconds without a byte. A stream that has one has the status 200: a failure after it is an error event in the stream.' },
-    lame_duck_ms: { type: 'integer', minimum: 0, maximum: longestMs, default: 0, description: 'Time between the signal to stop and the end of the port, in milliseconds. Requests are served meanwhile, and GET /health/ready answers 503, so that a load balancer sends no more. As long as your load balancer needs for that, for example 10000; 0 where there is none.' },
+    lame_duck_ms: { type: 'integer', minimum: 0, maximum: longestMs, default: 0, description: 'Time between the signal to stop and the closing of the port, in milliseconds. Requests are served meanwhile, and GET /health/ready answers 503, so that a load balancer sends no more. As long as your load balancer needs for that, for example 10000; 0 where there is none.' },
     drain_ms: { type: 'integer', minimum: 0, maximum: longestMs, default: 120000, description: 'Time that running requests get to end when the gateway stops, in milliseconds.' },
   },
 } as const satisfies JSONSchema;
@@ -73,7 +73,7 @@ export const serverSchema = {
           type: 'array',
           default: [],
           items: { type: 'string', pattern: '^(?:\\*|[a-z][a-z0-9+.-]*://[^/\\s]+)$' },
-          description: 'Origins, for example [https://app.example, "http://localhost:5173"]; "*" stands for all. A page can then send what its user can, so give its users keys of their own.',
+          description: 'Origins, for example [https://app.example, "http://localhost:5173"]; "*" means all. A page can then send what its user can, so give its users keys of their own.',
         },
       },
     },

@@ -60,7 +60,7 @@ function faultOf(command: Partial<Command>): string | null {
     if (Object.hasOwn(standardFlags, flag)) return `every command has --${flag} already, so "${name}" must not declare it`;
     if (short === undefined) continue;
     if (!/^[A-Za-z0-9]$/.test(short)) return `\`short\` of --${flag} must be one letter`;
-    if (shorts.has(short)) return `-${short} stands for --${shorts.get(short)} and for --${flag}`;
+    if (shorts.has(short)) return `-${short} means both --${shorts.get(short)} and --${flag}`;
     shorts.set(short, flag);
   }
   return null;

@@ -6,7 +6,7 @@ import { isAnswering } from './ask-running.ts';
 import { runningWith } from './running-files.ts';
 import type { RunningProcess } from './running-files.ts';
 
-/** The signal that asks for it. */
+/** The signal that asks a gateway for a restart. */
 export const restartSignal = 'SIGUSR2';
 /** How long the command waits: longer than a gateway waits for the next process. */
 const patienceMs = 70_000;

@@ -18,7 +18,7 @@ export interface Place {
 
 export interface Bound {
   readonly server: Server;
-  /** As an IP address. */
+  /** The IP address. */
   readonly address: string;
   readonly url: string;
 }
@@ -32,7 +32,7 @@ export interface GivenPort {
 /** Somebody else listens on the port. */
 export class PortInUse extends Error {}
 
-/** There is no socket that this process can serve on: it was given none, or may not open one there. */
+/** This process has no socket to serve on: the process got no socket, or may not open one at this address. */
 export class UnusableSocket extends Error {}
 
 /**

@@ -9,16 +9,16 @@ import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 
 /**
- * cost: bodies of 30 MiB on a heap of 512 MB took up to six times their length of it: the text, the parsed values, the text for the
- * provider and the one for the log, with one or two bytes for a character. A quarter of the heap is left for all else.
+ * cost: on a heap of 512 MB, bodies of 30 MiB took up to six times their length: the text, the parsed values, the text for the
+ * provider and the text for the log, with one or two bytes for a character. A quarter of the heap is left for everything else.
  */
 const heapBytesPerByte = 8;
 /**
- * safety: `{},` is three bytes of a body, and an empty object takes a hundred of the heap; `"a1b2":0,` is nine, and a name of its own takes eighty. One body
- * of 30 MiB of the first, and two of the second, ended a process with a heap of 512 MB.
+ * safety: `{},` is three bytes of a body, and an empty object takes a hundred bytes of the heap; `"a1b2":0,` is nine bytes, and a name that no other object has takes eighty. One body
+ * of 30 MiB of `{},`, and two bodies of such names, ended a process with a heap of 512 MB.
  */
 export const bytesPerPart = 16;
-/** cost: 3,000 running streams with prompts of 4 kB took 44 KiB of the heap each, and 97 KiB of memory. Three times that is room for what they say. */
+/** cost: 3,000 running streams with prompts of 4 kB took 44 KiB of the heap each, and 97 KiB of memory. Three times that leaves memory for their answers. */
 const heapBytesPerRequest = 131_072;
 
 /** cost: a gateway that serves nobody has 24 MB in the heap, with the shipped catalogue. */

@@ -158,7 +158,7 @@ const lines = new WeakMap<Socket, Line>();
 /** Whether this reply is still being written, to a request that has arrived whole or is no longer read. Then no error may be written into it. */
 const isBeingWritten = (reply: ServerResponse): boolean => !reply.writableFinished && (reply.req.complete || reply.headersSent);
 
-/** Connections on which the reply that closes them was written, while other requests of theirs waited. */
+/** Connections on which a reply with `connection: close` was written while other requests of the same connection waited. */
 const closing = new WeakSet<Socket>();
 
 /**

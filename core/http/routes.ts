@@ -11,7 +11,7 @@ export interface Endpoint {
   /** A page for people: its name, for the banner. */
   readonly title?: string;
   /**
-   * Who may ask: `key`, whoever may send requests to a model; `admin`, whoever may see the log; `none`, everybody. `key` where
+   * Who may ask: `key`, every caller with a valid key; `admin`, everybody who may see the log; `none`, everybody. `key` where
    * absent.
    */
   readonly auth?: 'key' | 'admin' | 'none';
@@ -26,7 +26,7 @@ export interface EndpointRequest {
   readonly arrived: Arrived;
   /** The caller, where `auth` is `key`; otherwise null. */
   readonly principal: Principal | null;
-  /** Of the path, decoded. */
+  /** Parameters of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   /** The client's address, as in `arrived`; null: the request comes from this process. */

@@ -1,6 +1,6 @@
 /**
- * The body of a logged request, as its caller could have written it at its door. The log keeps the requests of all doors in the form of the chat
- * completions API, and what only one door knows beside it. Where a door takes several spellings of the same, the body has one of them.
+ * The body of a logged request, as its caller could have written it at its door. The log keeps requests of all doors in the form of the chat
+ * completions API, with the fields that only one door knows. Where a door takes several spellings of a field, the body has one of them.
  */
 import { fieldsOf, isFields, listOf, textOf, type Fields } from '../wire/fields.ts';
 import { objectIn } from '../wire/json.ts';

@@ -100,7 +100,7 @@ const table = {
   reasoningEstimated: { kind: 'flag', label: 'Reasoning estimated', otherwise: false, isDetail: true },
   cost: { kind: 'dollars', label: 'Cost', column: 'cost', isCounted: true, listed: 'cost', filter: bound('cost', ['>0.01'], 'dollars') },
   attempts: { kind: 'number', label: 'Attempts', path: 'attempts.length', asked: 'attempts', listed: 'attempts', otherwise: [], filter: { name: 'attempts', kind: 'count', placeholder: "'>1'", examples: ['>1', '2'], help: 'how often a provider was asked', isFacet: true } },
-  error: { kind: 'text', label: 'Error', path: 'error.code', asked: 'error_code', listed: 'error', filter: { name: 'error', kind: 'glob', placeholder: 'CODE', help: 'the code of its error; * stands for any text', ...common } },
+  error: { kind: 'text', label: 'Error', path: 'error.code', asked: 'error_code', listed: 'error', filter: { name: 'error', kind: 'glob', placeholder: 'CODE', help: 'the code of its error; * matches any text', ...common } },
   door: { kind: 'text', label: 'Door', column: 'door', listed: 'door', filter: value('door', 'NAME', { words: doorNames, ...common }) },
   promptStart: { kind: 'text', label: 'Prompt', column: 'prompt_start', listed: 'prompt', isDetail: true },
   configHash: { kind: 'text', label: 'Config' },

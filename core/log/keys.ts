@@ -26,7 +26,7 @@ export interface KeyEvent {
   readonly action: string;
   /** By what means: `dashboard`, `cli` or `api`. */
   readonly by: string;
-  /** Of the client that asked; null: a command on the gateway's own machine. */
+  /** The address of the client that asked; null: a command on the gateway's own machine. */
   readonly address: string | null;
   /** JSON: what was set. It holds no key and no hash. */
   readonly details: string;

@@ -48,8 +48,8 @@ function has(record: LoggedRequest, name: string, value: string): boolean {
 }
 
 /**
- * Whether a text is what a filter by a glob asks for: with a star in any case, else as it is written or in lower case. The gateway's own
- * codes are in lower case, those that a provider gave may be in any.
+ * Whether a text matches a filter by a glob: a glob with a star ignores case; a glob without one must equal the text, as written or in lower case.
+ * The gateway's own codes are in lower case; codes of providers may be in any case.
  */
 export function isLike(glob: string): (text: string) => boolean {
   const small = glob.toLowerCase();

@@ -12,7 +12,7 @@ import { formatDollars, parseDollars } from '../money.ts';
 import { didYouMean } from '../names.ts';
 import { isIdPrefix } from './record-id.ts';
 
-/** What somebody wants to see. */
+/** A query for the log: filters and a range of time. */
 export interface LogFilter extends LogQuery {
   /** Milliseconds before now, instead of `from`; null: not asked. */
   readonly since: number | null;

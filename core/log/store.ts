@@ -29,7 +29,7 @@ export interface UpstreamRequest {
   readonly url: string;
   /** Without credentials. */
   readonly headers: Readonly<Record<string, string>>;
-  /** As it was sent: JSON as a value, all else as text. */
+  /** The body as it was sent: a JSON body as a value, every other body as text. */
   readonly body: unknown;
 }
 
@@ -105,7 +105,7 @@ export interface StatsRow {
   readonly value: string | null;
   readonly requests: number;
   readonly errors: number;
-  /** Of requests: those that were answered after an attempt had failed. Of attempts: those that failed and whose request was answered. */
+  /** In a row of requests: requests that were answered after an attempt had failed. In a row of attempts: failed attempts whose request was answered. */
   readonly rescued: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -117,7 +117,7 @@ export interface StatsRow {
   readonly unpriced: number;
   /** Requests whose tokens, and so their cost, are an estimate. The sums include them. */
   readonly estimated: number;
-  /** Of streams, from the first token on; null: the row has no stream. */
+  /** The speed of streams, counted from the first token; null: the row has no stream. */
   readonly tokensPerSecond: number | null;
   readonly latencyP50Ms: number | null;
   readonly latencyP95Ms: number | null;
@@ -161,7 +161,7 @@ export interface SeriesPoint extends StatsRow {
 
 export interface Series {
   readonly points: readonly SeriesPoint[];
-  /** Of all records, including those of smaller values. */
+  /** The sums of all records, including records of smaller values. */
   readonly total: StatsRow;
 }
 

@@ -137,9 +137,9 @@ function withFallbacks({ models: behind, resolved }: Entry, models: ReadonlyMap<
 }
 
 /**
- * The candidates with these in front, and the fallbacks in their place: behind all others, or where the last of the calls that the
- * policy allows comes to them.
- * @param ordered candidates that stand, without fallbacks
+ * The candidates with `ordered` in front, and the fallbacks in their place: behind all others, or earlier, so that the last call
+ * that the policy allows goes to a fallback.
+ * @param ordered candidates that are not dropped, without fallbacks
  */
 export function inOrder(ordered: readonly Candidate[], candidates: readonly Candidate[], { fallbacks, maxAttempts }: Policy): readonly Candidate[] {
   if (ordered.length === candidates.length) return ordered;

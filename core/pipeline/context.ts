@@ -174,7 +174,7 @@ export interface AttemptResult {
   readonly externalId: string;
   /** Names the target where its provider has several keys: `openai#2/gpt-5`. Absent: it is `<provider>/<externalId>`. */
   readonly target?: string;
-  /** `answered`, `outrun` (the next target was asked beside it, and was quicker), or the code of the error. */
+  /** `answered`, `outrun` (the next target was asked at the same time, and was quicker), or the code of the error. */
   readonly outcome: string;
   readonly status: number | null;
   /** From the request's arrival to the start of this attempt; null on records that are older than the field. */

@@ -1,4 +1,4 @@
-/** What the program starts: something that serves a port, whether this process does it alone or has workers for it. */
+/** The interface of what the program starts: something that serves a port, in this process alone or with workers. */
 import type { Config } from '../config.ts';
 import { Exit } from '../exit.ts';
 import type { UnkeptKeys } from '../host/admin-key.ts';

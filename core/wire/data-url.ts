@@ -29,7 +29,7 @@ function typeOf(mediaType: string): string {
 // base64 in a URL may be percent-encoded, because `+`, `/` and `=` have another meaning in URLs
 const base64Of = (payload: string): string => (payload.includes('%') ? unescaped(payload).toString('latin1') : payload).replaceAll(/\s/g, '');
 
-/** The bytes of a text in UTF-8, in which `%E9` stands for one byte. */
+/** The bytes of a text in UTF-8, in which `%E9` means one byte. */
 function unescaped(text: string): Buffer {
   const bytes = Buffer.from(text).toString('latin1');
   return Buffer.from(bytes.replaceAll(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16))), 'latin1');

@@ -117,7 +117,7 @@ export interface Dialect {
   /** The wire format of a door that is this dialect's own too (`ChatRequest.form`): the dialect sends what a request has of this format alone, and its `native` chunks are of it. */
   readonly form?: string;
   /**
-   * The vendor's address with its version path. `{region:-us-east-1}` in it stands for the provider's setting `region`, with a
+   * The vendor's address with its version path. `{region:-us-east-1}` in it is replaced by the provider's setting `region`, with a
    * default; a function reads the settings itself. Null if the provider entry must have a `base_url`.
    */
   readonly baseUrl: string | null | ((settings: Provider['settings']) => string);

@@ -1,7 +1,7 @@
 /**
- * What a provider may see of a request. What only the wire format of the caller has is taken out for a provider of another format:
- * what has another form too is sent in that one, what has none is left out and named, and what the request cannot be answered without
- * is refused.
+ * What a provider may see of a request. Fields that only the caller's wire format has are taken out for a provider of another format:
+ * a field that has another form too is sent in that form; a field without one is left out and named; and a field without which the request
+ * cannot be answered refuses the request.
  */
 import type { Adjustment, ChatRequest, ContentPart, Message, Native, ReasoningDetail, Tool, ToolCall, ToolChoice } from '../chat.ts';
 import { unsetReasoning } from '../chat.ts';

@@ -48,7 +48,7 @@ const oneOf = <Word extends string>(words: readonly Word[]): Check<Word> => (par
 
 const atLeastOne = <T>(check: Check<T>): Check<T[]> => (param, value) => {
   const items = listOf(check)(param, value);
-  if (items.length === 0) throw wrongValue(param, 'needs at least one entry; null stands for none');
+  if (items.length === 0) throw wrongValue(param, 'needs at least one entry; null means none');
   return items;
 };
 
@@ -73,7 +73,7 @@ const limits: Check<KeyLimits> = (param, value) => {
   const fields = object(param, value);
   onlyKnown(fields, Object.keys(amountChecks), `${param}.`);
   const given = Object.entries(amountChecks).flatMap(([name, check]) => (fields[name] === undefined || fields[name] === null ? [] : [[name, check(`${param}.${name}`, fields[name])] as const]));
-  if (given.length === 0) throw wrongValue(param, 'limits nothing; null stands for no limits');
+  if (given.length === 0) throw wrongValue(param, 'limits nothing; null means no limits');
   return Object.fromEntries(given);
 };
 

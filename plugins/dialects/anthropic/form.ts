@@ -35,7 +35,7 @@ export function thinkingField(request: ChatRequest, { thinking }: ClaudeTerms): 
   return { ...(thinking.type === 'adaptive' && request.reasoning.maxTokens === null ? { type: thinking.type } : thinking), ...own };
 }
 
-/** The effort: the caller's own word where the API has more words than the gateway's efforts, or where the caller asks for it without thinking. */
+/** The effort: the caller's own word where the API has more words than the gateway's efforts, or where the caller asks for an effort without thinking. */
 export function effortField(request: ChatRequest, { effort }: ClaudeTerms): Fields {
   const { effort: own, ...others } = fieldsOf(nativeOf(request)['output_config']);
   const said = own !== undefined && (effort !== null || request.reasoning.effort === null) ? own : effort;

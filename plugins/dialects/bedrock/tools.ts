@@ -1,4 +1,4 @@
-/** Encodes tools, the tool choice, and the tool that stands for a structured answer. */
+/** Encodes tools, the tool choice, and the tool that carries a structured answer. */
 import type { ChatRequest, Tool } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { fieldsOf } from '../../../core/wire/fields.ts';

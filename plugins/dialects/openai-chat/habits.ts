@@ -120,7 +120,7 @@ export interface Vendor extends Partial<Habits> {
   readonly schemaDrops?: readonly string[];
   /** True if it has fields of `reasoning` beside effort and budget (`exclude`, `enabled`). The caller's fields are then sent. */
   readonly takesReasoningFields?: boolean;
-  /** Of embeddings: the most texts of one call, its name for `dimensions` (null: it takes none), and what it refuses beside `drops`. */
+  /** How the vendor takes embeddings: the most texts of one call, the vendor's name for `dimensions` (null: it takes none), and what it refuses besides `drops`. */
   readonly embeddings?: { readonly most?: number; readonly dimensions?: string | null; readonly drops?: readonly string[] };
   /** How a tool can be forced, where `tool_choice` has not all its forms: by its name, but not by `required`; or never, because every choice but `auto` is refused. */
   readonly forcesTools?: 'by-name' | 'never';

@@ -144,7 +144,7 @@ function callOf(calls: ToolCalls, piece: Fields, said: Said): Call {
 
 /**
  * wire: servers without ids have given parallel calls one index (huggingface/smolagents#1958, 2026-01; langchain-ai/langchain#40594, 2026-09). Another name
- * is another call, and so are whole arguments beside a name where some came before.
+ * begins another call; so does a name with whole arguments, where the open call has some arguments.
  */
 const isAnother = (open: Call, { name, text }: Said): boolean => name !== null && !open.hasOwnId && open.name !== '' && (name !== open.name || (open.hasArguments && objectIn(text) !== null));
 

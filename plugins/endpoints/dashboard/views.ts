@@ -169,7 +169,7 @@ export async function overviewView(asked: ViewRequest): Promise<object> {
   return { ...series, points: series.points.filter(({ at }) => at >= after), after, earlier, bucketMs: width, begin, faults: faults.slice(0, mostFaults), attempts: tried, byModel: costs, models, providers, keys, meta, metaKeys, values, cacheHits: isCacheUsed ? hits : null };
 }
 
-/** `by`: what to group by, with the time before beside it. `bucket`: the largest values over time too. `rank`: what they are large in. */
+/** `by`: the dimension of the groups, with the period before for comparison. `bucket`: also the largest values over time. `rank`: the measure by which values are the largest. */
 export async function breakdownView(asked: ViewRequest): Promise<object> {
   const { reader, params } = asked;
   const by = parseDimension(params.get('by') ?? 'model');

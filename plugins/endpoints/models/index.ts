@@ -196,7 +196,7 @@ function policiesOf({ models, routing }: Config): Model[] {
 /** Null where one of the dates is not known. */
 const latest = (dates: readonly (string | null)[]): string | null => (dates.includes(null) ? null : (dates.toSorted((a, b) => timeOf(b) - timeOf(a))[0] ?? null));
 
-/** What a policy can do is what some model behind it can do: the others are not asked. It has no price of its own. */
+/** A policy as a model: a policy can do what at least one of its models can do, because the other models are not asked. A policy has no price of its own. */
 function policyAsModel(name: string, { strategy }: Policy, models: readonly Model[]): Model {
   const union = (of: (model: Model) => readonly string[]): string[] => [...new Set(models.flatMap(of))];
   const tokenizers = union(({ architecture }) => [architecture.tokenizer]);

@@ -123,7 +123,7 @@ export async function lookUp({ previous, items }: Unread, owner: Owner, kept: Ke
 
 /**
  * The items, with the referenced ones looked up. The first one that does not exist ends the look-up: a reference that is left is refused.
- * safety: one response is read at a time, and each once, because a body has room for a hundred thousand references.
+ * safety: responses are read one at a time, and each once, because a body may hold a hundred thousand references.
  */
 async function withReferences(items: readonly unknown[], owner: Owner, kept: KeptResponses): Promise<readonly unknown[]> {
   const outputs = new Map<string, Output>();
@@ -137,7 +137,7 @@ async function withReferences(items: readonly unknown[], owner: Owner, kept: Kep
   return found;
 }
 
-/** The items of a response by their ids. cost: a body may refer to each of thousands of items, and as often as it has room. */
+/** The items of a response by their ids. cost: a body may refer to each of thousands of items many times. */
 type Output = ReadonlyMap<unknown, unknown>;
 
 /** @param outputs the outputs of the responses that were read before */

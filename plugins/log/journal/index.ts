@@ -37,10 +37,10 @@ const schema = {
   properties: {
     store: { enum: ['sqlite', 'postgres'], default: 'sqlite', description: 'Where records are kept: `sqlite`, a file in `server.data_dir`, or `postgres`. Example: postgres.' },
     url: { type: 'string', minLength: 1, description: 'Address of PostgreSQL, 13 or newer. Example: ${DATABASE_URL}.' },
-    bodies: { type: 'boolean', default: true, description: 'Whether prompts and answers are kept; a request says no for itself by the header `x-log-bodies: off`. Example: false.' },
+    bodies: { type: 'boolean', default: true, description: 'Whether prompts and answers are kept; a request turns this off for itself with the header `x-log-bodies: off`. Example: false.' },
     retention_days: { type: 'integer', minimum: 0, default: 30, description: 'Days after which records are dropped; 0 keeps them. Example: 30.' },
-    durability: { enum: ['os', 'disk', 'strict'], default: 'os', description: 'What a record survives when its answer is complete: `os`, the end of the process; `disk`, that of the machine too; `strict`, as `disk`, and a request that cannot be on record is answered with 503 `log_unavailable`. Example: disk.' },
-    max_bytes: { type: 'integer', minimum: 65_536, default: 1_073_741_824, description: 'Bytes of the journal while the store is down: near the bound bodies are left out, at the bound records. Example: 1073741824.' },
+    durability: { enum: ['os', 'disk', 'strict'], default: 'os', description: 'What a record survives when its answer is complete: `os`, the end of the process; `disk`, also the end of the machine; `strict`, the same, and a request whose record cannot be written is answered with 503 `log_unavailable`. Example: disk.' },
+    max_bytes: { type: 'integer', minimum: 65_536, default: 1_073_741_824, description: 'Bytes of the journal while the store is down: near the limit bodies are left out, at the limit records are dropped. Example: 1073741824.' },
   },
 } as const;
 

@@ -40,7 +40,7 @@ type Families = Map<string, Family>;
 export class Machine {
   /** The last text of each worker. */
   readonly #known = new Map<number, WorkerText>();
-  /** Of ended workers: their counters, and the last time when one of them drained its journal. */
+  /** The counters of ended workers, and the last time when one of these workers drained its journal. */
   #past: Families = new Map();
 
   /** How many workers have ended. */

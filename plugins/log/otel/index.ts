@@ -40,7 +40,7 @@ const flushWithinMs = 2000;
 
 export default definePlugin<Options>({
   name: 'log/otel',
-  summary: 'OpenTelemetry traces of requests to an OTLP collector; without an endpoint nothing',
+  summary: 'OpenTelemetry traces of requests to an OTLP collector; without an endpoint it does nothing',
   schema,
   apply({ hooks, config, dialects, fetch, logger, state }, options) {
     const { sample_ratio: ratio, capture_content: capture, metadata } = options;

@@ -89,10 +89,10 @@ export class Target {
   }
 
   /**
-   * What came of an attempt.
-   * @param isAlone no other target of the request stood: then more failures are borne, because a flaky target is not a dead one
-   * @param startedAt of the attempt: one that was under way when the rest began says nothing new of it
-   * @param isHeard another worker was told so, and counts the rest
+   * Learns from the outcome of an attempt.
+   * @param isAlone the request had no other available target: then the target rests only after more failures, because a flaky target is not a dead one
+   * @param startedAt when the attempt began: an attempt that began before the rest did says nothing new about the target
+   * @param isHeard another worker reported the outcome, and counts the rest
    */
   learn({ outcome, retryAfterMs }: Pick<AttemptResult, 'outcome' | 'retryAfterMs'>, { request, now, breaker, isAlone, startedAt = now, isHeard = false }: { request: string; now: number; breaker: Breaker; isAlone: boolean; startedAt?: number; isHeard?: boolean }): void {
     this.release(request);

@@ -51,7 +51,7 @@ interface Reply {
   readonly skewMs: number | null;
   /** Null: the status is good. */
   readonly error: GatewayError | null;
-  /** What came in place of an API's answer; null: nothing odd. */
+  /** What the server sent instead of an API's answer; null: nothing unusual. */
   readonly odd: 'redirect' | 'web page' | null;
 }
 

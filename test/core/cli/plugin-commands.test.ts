@@ -49,8 +49,8 @@ describe('the commands of plugins', () => {
     ['nothing to run', command('hello', { run: undefined }), /`run` of "hello" must be a function/],
     ['a flag without a type', command('hello', { flags: { loud: { help: '' } } }), /`type` of --loud/],
     ['a flag that every command has', command('hello', { flags: { json: { type: 'boolean', help: '' } } }), /every command has --json already/],
-    ['a letter that every command has', command('hello', { flags: { copy: { type: 'boolean', short: 'c', help: '' } } }), /-c stands for --config and for --copy/],
-    ['a letter twice', command('hello', { flags: { a: { type: 'boolean', short: 'a', help: '' }, all: { type: 'boolean', short: 'a', help: '' } } }), /-a stands for --a and for --all/],
+    ['a letter that every command has', command('hello', { flags: { copy: { type: 'boolean', short: 'c', help: '' } } }), /-c means both --config and --copy/],
+    ['a letter twice', command('hello', { flags: { a: { type: 'boolean', short: 'a', help: '' }, all: { type: 'boolean', short: 'a', help: '' } } }), /-a means both --a and --all/],
     ['a word for a letter', command('hello', { flags: { all: { type: 'boolean', short: 'al', help: '' } } }), /`short` of --all must be one letter/],
   ])('are refused with %s', (_, broken, message) => {
     expect(checked(pluginOf('a/one', broken))).toThrow(message);

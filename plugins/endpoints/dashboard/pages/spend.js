@@ -1,4 +1,4 @@
-/** The page Spend: this month beside the one before, what it will come to, who spends it, and how full the budgets are. */
+/** The page Spend: this month compared with the month before, its expected total, who spends it, and how full the budgets are. */
 import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { Legend } from '../parts/chart-words.js';

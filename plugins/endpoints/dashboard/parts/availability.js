@@ -13,7 +13,7 @@ const badShare = 0.15;
 const badCount = 3;
 
 /**
- * The time in which most failed, with the bad times beside it; null where no time was bad.
+ * The time in which most attempts failed, with the adjacent bad times; null where no time was bad.
  * @param {number[][]} points @param {number} bucketMs @returns {{ from: number, to: number } | null}
  */
 export function worstOf(points, bucketMs) {
@@ -34,7 +34,7 @@ export function Worst({ tried, bucketMs }) {
   return html`<span class="soft">${worst.to >= Date.now() ? `since ${minute(worst.from)}` : `most from ${span(worst.from, worst.to)}`}</span>`;
 }
 
-/** The parts of one bucket, from above: answered, failed and made good, failed. A part that is there can be seen. @param {{ requests: number, errors: number, rescued: number }} bucket @returns {[string, number, number][]} */
+/** The parts of one bucket, from above: answered, failed but the request was answered, failed. Each part above zero has a visible height. @param {{ requests: number, errors: number, rescued: number }} bucket @returns {[string, number, number][]} */
 function partsOf({ requests, errors, rescued }) {
   const heightOf = (many) => (many === 0 ? 0 : Math.max(0.8, (10 * many) / requests));
   const bad = heightOf(errors - rescued);
@@ -43,7 +43,7 @@ function partsOf({ requests, errors, rescued }) {
 }
 
 /**
- * Each part of the strip is one bucket: grey without attempts, else teal, amber for what failed and was made good, red for what failed.
+ * Each part of the strip is one bucket: grey without attempts, else teal, amber for failed attempts whose request was answered, red for the other failed attempts.
  * @param {{ tried: { provider: string, requests: number, errors: number, rescued: number, points: number[][] }, range: { from: number, to: number }, bucketMs: number }} props
  */
 export function Availability({ tried, range, bucketMs }) {

@@ -1,6 +1,6 @@
 /**
- * What became of a request on its way to the provider. Providers have other names and other places for the same things, so values are
- * looked for by their place, then by their name, and then by themselves.
+ * The changes of a request on its way to the provider. Providers have other names and other places for the same values, so a value is
+ * looked for by its place, then by its name, and then by the value alone.
  */
 
 /**

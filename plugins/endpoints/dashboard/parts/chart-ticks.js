@@ -61,7 +61,7 @@ export function timeTicks({ from, to }, width, utc = isUtc()) {
   const step = steps.find((one) => one >= least) ?? Math.ceil(least / week) * week;
   const ticks = [];
   for (let clock = Math.ceil((from - shift(from, utc)) / step) * step; momentAt(clock, utc) <= to; clock += step) ticks.push(momentAt(clock, utc));
-  // an hour that the clock leaves out is the one after it
+  // an hour that the clock leaves out (summer time) gives the same moment as the next hour
   return [...new Set(ticks)].map((at) => ({ at, label: labelOf(at, utc) }));
 }
 

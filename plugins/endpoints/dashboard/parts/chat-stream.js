@@ -4,7 +4,7 @@ import { eventsOf } from './lines.js';
 import { thoughtOf } from './thought.js';
 
 /**
- * What has come of an answer. Times are in milliseconds from the request; `cutBy` is the message of the error that ended a stream.
+ * The part of an answer that has arrived. Times are in milliseconds from the request; `cutBy` is the message of the error that ended a stream.
  * @typedef {{ text: string, reasoning: string, refusal: string, toolCalls: { id: string, name: string, arguments: string }[], usage: any, id: string | null, firstMs: number | null, totalMs: number | null, finish: string | null, model: string | null, cutBy: string | null }} Answer
  */
 

@@ -1,4 +1,4 @@
-/** For each client, a snippet that makes it use this gateway. A variable stands for the key, so no snippet has a secret. */
+/** For each client, a snippet that makes it use this gateway. A variable replaces the key, so no snippet has a secret. */
 
 /**
  * The name, the language and the text of each snippet. Those that are run once send `mark` as metadata, so that the page knows its own

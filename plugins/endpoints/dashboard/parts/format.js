@@ -108,7 +108,7 @@ export const moment = (at, { isWhole = false } = {}) => (isWhole || dayOf(at) !=
 const toMinute = (text) => text.replace(/(:\d\d):00$/, '$1');
 
 /**
- * A span as short as it is clear: `14:30 to 16:00`, `21 Nov 10:00 to 11:30`, and of two days both: `21 Nov 00:00 to 22 Nov 00:00`.
+ * A span as short as it is clear: `14:30 to 16:00`, `21 Nov 10:00 to 11:30`, and with both days where they differ: `21 Nov 00:00 to 22 Nov 00:00`.
  * @param {number} from @param {number} to @param {{ isWhole?: boolean }} [how] as for `moment`
  */
 export function span(from, to, how) {

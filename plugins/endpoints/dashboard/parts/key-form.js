@@ -60,7 +60,7 @@ export function KeyFields({ form, set, isNew }) {
   const box = (name) => ({ checked: form[name], onChange: (event) => set({ [name]: event.target.checked }) });
   return html`
     ${isNew && html`<label class="area">Name <input required maxlength="100" autocomplete="off" placeholder="search-team" ...${text('name')} /></label>`}
-    <label class="area">Models <span class="soft">with commas; * stands for any text; empty: all</span><input autocomplete="off" placeholder="gpt-5*, auto" ...${text('models')} /></label>
+    <label class="area">Models <span class="soft">with commas; * matches any text; empty: all</span><input autocomplete="off" placeholder="gpt-5*, auto" ...${text('models')} /></label>
     <label class="area">Metadata <span class="soft">one on each line</span><textarea rows="2" autocomplete="off" placeholder="team=search" ...${text('metadata')} /></label>
     <div class="fields">
       <label>Requests a minute <input type="number" min="1" placeholder="no limit" ...${text('requests')} /></label>

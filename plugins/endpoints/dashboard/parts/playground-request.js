@@ -6,7 +6,7 @@ export const emptyForm = { models: [''], system: '', earlier: /** @type {any[]} 
 
 /** @typedef {typeof emptyForm} Form */
 
-/** As many models are asked side by side. */
+/** The most models that are asked side by side. */
 export const mostCompared = 3;
 
 /** What a list of the form holds. @type {Record<string, (list: any[]) => boolean>} */

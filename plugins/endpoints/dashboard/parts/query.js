@@ -120,7 +120,7 @@ export function onlyFilter(params, filter) {
   return addFilter(next, filter);
 }
 
-/** Of two times that contradict each other, the newer one stays. */
+/** Where two times contradict each other, the newer one stays. */
 function withTime(params, name, value) {
   const others = timeFilters.filter((other) => other !== name);
   params.set(name, value);

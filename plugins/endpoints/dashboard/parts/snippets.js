@@ -1,4 +1,4 @@
-/** The code that sends a request, for curl, Python and TypeScript. A variable stands for the key, so no snippet has a secret. */
+/** The code that sends a request, for curl, Python and TypeScript. A variable replaces the key, so no snippet has a secret. */
 
 const base = () => `${location.origin}/v1`;
 const indent = (text, by) => text.split('\n').join(`\n${' '.repeat(by)}`);

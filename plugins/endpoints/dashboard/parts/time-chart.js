@@ -85,7 +85,7 @@ function useWidth(box) {
 /**
  * @param {{ title: string, kind?: 'bars' | 'lines', times: number[], lines: Line[], range: { from: number, to: number }, bucketMs: number,
  *   format: (value: number) => string, height?: number, onZoom?: (from: number, to: number) => void, isBare?: boolean, isLog?: boolean, band?: [low: number, high: number], summary?: string, isByDay?: boolean }} props
- *   `onZoom`: absent where the page has no range of time; `isLog`: of lines that lie powers of ten apart; `band`: two lines, the area between which is filled; `isByDay`: the times are days of UTC, whatever zone is shown
+ *   `onZoom`: absent where the page has no range of time; `isLog`: a logarithmic axis, for lines that are powers of ten apart; `band`: two lines, the area between which is filled; `isByDay`: the times are days of UTC, whatever zone is shown
  */
 export function TimeChart({ title, kind = 'bars', times, lines, range, bucketMs, format, height = 150, onZoom, isBare = false, isLog = false, band, summary, isByDay = false }) {
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));

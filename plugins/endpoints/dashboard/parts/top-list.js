@@ -25,7 +25,7 @@ function figuresOf(row, total, rank) {
 
 const strangers = 'The list of its errors also has requests that were refused before their key and their model were known. They are no errors of the service, and are not counted as such.';
 
-/** What a row says to the pointer. @param {any} row @param {string} none */
+/** The tooltip of a row. @param {any} row @param {string} none */
 export const aboutRow = (row, none) =>
   [nameOf(row.value, none), `${count(row.requests)} requests, ${percent(row.errors, row.requests)} errors, p95 ${duration(row.latencyP95Ms)}`, ...(row.value === null ? [strangers] : [])].join('\n');
 

@@ -5,7 +5,7 @@ const schemes = /^(?:postgres(?:ql)?|socket):/i;
 
 /**
  * Whether the driver can read it: a URL, or the folder of a socket. In a password `/ # ? %` are percent-encoded.
- * wire: as pg-connection-string 2 takes it, where a URL may have a user and no host, and a blank or a `%` that begins no code stands for itself.
+ * wire: as pg-connection-string 2 takes it, where a URL may have a user and no host, and a space, or a `%` that begins no code, means itself.
  */
 export function isAddress(url: string): boolean {
   if (url.startsWith('/')) return true;

@@ -1,6 +1,6 @@
 /** Counts of what the log lost, and of what was written. */
 
-/** What was lost: figures that only rise, in a process and over its reloads. */
+/** Counts of what was lost. They only rise: a process keeps them over its reloads. */
 export interface Lost {
   /** Records that were dropped because there was no room. */
   dropped: number;

@@ -21,8 +21,8 @@ export interface Claim {
 
 /**
  * Takes the lock of a folder; null while another instance holds it.
- * safety: the lock is the kernel's (by way of SQLite), and goes with its process however that dies. A file with a process id
- * would not tell the truth across containers, and Node has no flock.
+ * safety: the lock is the kernel's (by way of SQLite), and ends with its process however the process dies. A file with a process id
+ * would be wrong across containers, and Node has no flock.
  */
 export function claim(folder: string): Claim | null {
   let lock: DatabaseSync | null = null;
