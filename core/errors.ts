@@ -157,7 +157,7 @@ export class GatewayError extends Error {
   readonly param: string | null;
   /** Whether the next candidate may succeed where this one failed. */
   readonly retryable: boolean;
-  /** How long the client should wait before another try, in milliseconds; null where nobody knows. */
+  /** How long the client should wait before another try, in milliseconds; null where this is not known. */
   readonly retryAfterMs: number | null;
   /** HTTP status of the provider's answer; null where no provider answered. */
   readonly upstreamStatus: number | null;

@@ -130,9 +130,9 @@ function whole<Read extends { readonly done: boolean; readonly value?: unknown }
 
 /**
  * The stream of a plain endpoint. Its request is over when the stream ends, breaks, or is cancelled because the client has left.
- * When the request is cancelled, the stream breaks, so that the client does not take a part for the whole; a stream without an
- * end of its own (`isEndless`) ends instead, also where `mayGoOn` returns false before one of its pieces. `broke` gets an error that the body itself threw
- * while somebody waited for it: the client sees no more than a closed connection.
+ * When the request is cancelled, the stream breaks, so that the client does not take a part for the whole. A stream that never ends by
+ * itself (`isEndless`) ends instead, also where `mayGoOn` returns false before one of its pieces. `broke` gets an error that the body itself threw
+ * during a read: the client sees only a closed connection.
  */
 export function closingItsRequest(body: ReadableStream<Uint8Array>, { exchange, isEndless, mayGoOn, broke }: { exchange: Exchange; isEndless: boolean; mayGoOn(): boolean; broke(error: unknown): void }): ReadableStream<Uint8Array> {
   const reader = body.getReader();

@@ -116,7 +116,7 @@ function boundOf(field: FilteredField, value: string): Condition {
   return { field: name, operator: operator as Condition['operator'], values: [bound] };
 }
 
-/** `field.score=>3`. null: it is no comparison with a number, so it is a value as it stands. */
+/** A condition such as `field.score=>3`. null: the text is no comparison with a number, so it is a plain value. */
 function numberBound(field: string, value: string): Condition | null {
   const [, operator, amount = ''] = comparison.exec(value) ?? [];
   if (operator === undefined || !/^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(amount) || !Number.isFinite(Number(amount))) return null;
@@ -195,7 +195,7 @@ function nearerOther(error: unknown, name: string, others: readonly string[]): u
 
 const amountText = (field: string, value: string): string => (filteredField(field)?.kind === 'milliseconds' ? durationText(Number(value), timeUnits) : value);
 
-/** As it stands in an address: `since=24h&model=a&model=b&latency=%3E2s`. */
+/** The query as a query string of an address: `since=24h&model=a&model=b&latency=%3E2s`. */
 export function formatLogFilter({ since, from, to, conditions, text }: LogFilter): URLSearchParams {
   const params = new URLSearchParams();
   if (since !== null) params.append('since', durationText(since, spanUnits));

@@ -91,12 +91,12 @@ const versionWords = /[-@](?:\d{3,}|\d{2}-\d{2})(?:[-@:]|$)/;
 
 const mostPassed = 1000;
 const longestPassed = 256;
-/** safety: what a wildcard lets through becomes a part of a provider's URL. */
+/** safety: a name that matches a wildcard becomes a part of a provider's URL. */
 const passable = /^[\w.:@+-]+(?:\/[\w.:@+-]+)*$/;
 
 /**
- * Finds what a wildcard (`openai/*`) lets through: the model of this name that the catalogue knows at the same provider, or one of
- * which nothing is known but its name.
+ * Finds the model for a name that matches a wildcard (`openai/*`): the model of this name that the catalogue knows at the same provider, or a model
+ * of which nothing is known but its name.
  */
 function createPassage(config: Config, entries: ReadonlyMap<string, Entry>): (name: string) => Entry | undefined {
   // the longest prefix is the most specific one
@@ -189,7 +189,7 @@ function accountsOf(provider: Provider): readonly Provider[] {
 /** A caller's text that is safe to repeat in a message: of limited length and on one line. */
 const shown = (name: string): string => printable(name.length > 100 ? `${name.slice(0, 100)}…` : name);
 
-/** The names of models that a caller may use, by the rule of `auth/keys`: itself, or the model behind it. */
+/** The names of models that a caller may use, by the rule of `auth/keys`: the name itself is allowed, or the name of its model. */
 function usable(named: ReadonlyMap<string, Entry>, globs: readonly string[] | null): ReadonlyMap<string, Entry> {
   if (globs === null) return named;
   const patterns = globs.map(patternOf);

@@ -105,7 +105,7 @@ export interface Candidate {
   readonly weight: number;
   /** The reasoning that auto-routing chose for this candidate; null: that of the request. */
   readonly reasoning: Reasoning | null;
-  /** Why a route plugin ruled it out; null: it stands. */
+  /** Why a route plugin ruled the candidate out; null: no plugin did. */
   readonly dropped: Dropped | null;
   /** Why the candidate has its position, for dry runs; null: no plugin gave a reason. */
   readonly note: Note | null;

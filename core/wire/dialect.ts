@@ -95,7 +95,7 @@ export interface Identity {
 
 /** Credentials that a cloud gave to this machine. */
 export interface Credentials {
-  /** What would stand in the provider entry if it were written by hand: `api_key`, or secret settings such as `session_token`. */
+  /** The settings that the provider entry would have without an identity: `api_key`, or secret settings such as `session_token`. */
   readonly settings: Readonly<Record<string, string>>;
   /** Epoch milliseconds; null: never. */
   readonly expiresAt: number | null;

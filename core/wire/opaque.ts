@@ -8,7 +8,7 @@ import { isFields } from './fields.ts';
 /** Marks the strings of the gateway. All characters of a string are those of base64url, which clients accept wherever they accept a signature. */
 const prefix = 'gw1_';
 
-/** The string for a detail. @param beside the text that the wire format shows beside the string; a detail with the same text is written without it */
+/** The string for a detail. @param beside the text that the wire format shows next to the string; a detail with the same text is written without it */
 export function toOpaque(detail: ReasoningDetail, beside = ''): string {
   const { text, ...others } = detail;
   const written = text === undefined || text === beside ? others : detail;
@@ -22,7 +22,7 @@ export function openedDetail(detail: ReasoningDetail): ReasoningDetail {
   return (typeof opaque === 'string' ? fromOpaque(opaque, text) : null) ?? detail;
 }
 
-/** The detail in a string that `toOpaque` made; null for any other string, whose issuer nobody knows. @param beside the text that came beside the string */
+/** The detail in a string that `toOpaque` made; null for any other string, because its issuer is unknown. @param beside the text that came next to the string */
 export function fromOpaque(opaque: string, beside = ''): ReasoningDetail | null {
   if (!opaque.startsWith(prefix)) return null;
   let written: unknown;

@@ -19,8 +19,8 @@ export const partsOf = ({ content }: Message): readonly ContentPart[] =>
 type Growing = { readonly role: 'user'; readonly results: Message[]; readonly parts: ContentPart[] } | { readonly role: 'assistant'; readonly messages: Message[] };
 
 /**
- * The messages with each result of a tool behind the message that called it; the same list where each is there already. With `inTurns`,
- * assistant messages in a row are one turn, and the results of all of its calls stand behind it.
+ * The messages with each tool result after the message that called the tool; the same list where each result is there already. With `inTurns`,
+ * assistant messages in a row are one turn, and the results of all of its calls come after it.
  * wire: the Responses API takes messages between a call and its output, all other APIs refuse them (router-for-me/CLIProxyAPI#3152, livekit/agents#1977).
  */
 export function withResultsAtCalls(messages: readonly Message[], { inTurns }: { readonly inTurns: boolean }): readonly Message[] {

@@ -162,7 +162,7 @@ export default definePlugin({
   },
 });
 
-/** cost: what every model of the config, and whatever a wildcard lets through, can do is not looked at. */
+/** cost: an ability that every model of the config and every wildcard has is not checked. */
 function needsOf({ models, wildcards }: Config): readonly Need[] {
   const all = [...models, ...wildcards].flatMap((model) => model.providers.map((mapping): Able => ({ model, mapping })));
   return needs.filter(({ isMet }) => all.some((one) => !isMet(one, all)));
@@ -179,9 +179,9 @@ function meet(candidates: readonly Candidate[], { model, reasoning }: ChatReques
 }
 
 /**
- * A prompt is taken for too long where its estimate is more than this many times the window of the model.
+ * A prompt counts as too long where its estimate is more than this many times the window of the model.
  * safety: estimates of Chinese and Korean texts are up to 1.8 times the count of some tokenizers, and a request that a provider would
- * have taken must not be refused. A prompt nearer to the window is left to the provider.
+ * have taken must not be refused. Whether a prompt nearer to the window fits, the provider decides.
  */
 const margin = 2;
 

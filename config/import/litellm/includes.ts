@@ -10,7 +10,7 @@ interface Brought {
 }
 
 /**
- * A config with what it includes: lists go on behind each other, and of all else the last file counts. A file that is included includes
+ * A config with what it includes: lists are joined in order, and of every other key the last file counts. A file that is included includes
  * others itself; the names of all are relative to the config.
  * @param read throws where a file cannot be read
  */

@@ -1,4 +1,4 @@
-/** The reloads of the config. There is one history per process: whoever reloads writes it; the metrics and the dashboard show it. */
+/** The reloads of the config. There is one history per process: each reload writes to it, and the metrics and the dashboard show it. */
 import type { Config } from '../../config.ts';
 import { changesOf } from './changes.ts';
 import type { Changes } from './changes.ts';

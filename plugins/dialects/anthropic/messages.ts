@@ -50,7 +50,7 @@ export function turnsWithInstructions(given: readonly Message[]): readonly (Turn
   return turns;
 }
 
-/** Encodes the turns as messages. Turns of the assistant without content are left out, and a user who says nothing says `…`. If the first turn is the assistant's, a user message `…` is put before it, and noted. */
+/** Encodes the turns as messages. Turns of the assistant without content are left out, and a user message without content becomes `…`. If the first turn is the assistant's, a user message `…` is put before it, and noted. */
 export function encodeTurns(turns: readonly (Turn | Instructions)[], conversation: Conversation): readonly WireMessage[] {
   const messages = turns.map((turn, at) => encodeTurn(turn, at === turns.length - 1, conversation)).filter(({ content }) => content.length > 0);
   if (messages[0]?.role !== 'assistant') return messages;

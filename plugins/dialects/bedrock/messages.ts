@@ -80,7 +80,7 @@ function add(messages: WireMessage[], message: WireMessage): void {
 
 const isOfTool = (block: Block): boolean => 'toolUse' in block || 'toolResult' in block;
 
-/** The messages with the calls and the results of tools in messages of their own: calls behind what is said, results before it. The other side says `…` between. */
+/** The messages with tool calls and tool results in separate messages: calls after the text of their message, results before it. A message `…` of the other role is put between the two. */
 function apart(messages: readonly WireMessage[], { adjust }: MessageWays): readonly WireMessage[] {
   return messages.flatMap(({ role, content }) => {
     const ofTools = content.filter(isOfTool);

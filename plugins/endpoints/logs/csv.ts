@@ -28,7 +28,7 @@ export function csvLine(record: LoggedRequest, metadataKeys: readonly string[]):
   return line([...columns.map(({ cell }) => cell(record)), ...cells, others.length === 0 ? null : JSON.stringify(Object.fromEntries(others))]);
 }
 
-/** The place before a formula. Japanese spreadsheets also treat full-width signs as formulas. cost: only blanks and quotes may stand before a formula, and each is read once. */
+/** The position before a formula. Japanese spreadsheets also treat full-width signs as formulas. cost: only spaces, tabs and quotes may come before a formula, and each is read once. */
 const formula = /(^(?=[\t\r])|(?:^|[;\r\n])(?=[ \t"]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]))/g;
 
 /** The names of the JSON, in its order. */
@@ -65,9 +65,9 @@ export const csvOf = <Name extends string>(names: readonly Name[], rows: readonl
   [names, ...rows.map((row) => names.map((name) => row[name]))].map(line).join('');
 
 /**
- * safety: a spreadsheet runs a text that begins like a formula, and callers choose metadata and model names. An apostrophe before it
- * makes it text again, also behind what parts cells and rows where a spreadsheet takes semicolons for commas: it sees no quotes within
- * a cell then. Numbers stay numbers.
+ * safety: a spreadsheet runs a text that begins like a formula, and callers choose metadata and model names. An apostrophe before the text
+ * prevents that. A spreadsheet that splits cells at semicolons ignores the quotes inside a cell, so an apostrophe also comes after a semicolon
+ * or a line break that a formula follows. Numbers stay numbers.
  */
 export function csvCell(value: Cell): string {
   if (value === null) return '';

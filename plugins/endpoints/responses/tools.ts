@@ -88,8 +88,8 @@ export function memberName(namespace: string, name: string): string {
 export const additional = 'additional_tools';
 
 /**
- * The tools of a request, with those that stand in its conversation or were found in it; of one name that of the request counts, or the last one. A provider of the same form gets those in the
- * conversation where they stand.
+ * The tools of a request, with the tools that its conversation declares or has found. Of tools with the same name, the request's own counts, otherwise the last one.
+ * A provider of the same form gets the tools of the conversation at their places in it.
  */
 export function withAdditional(tools: readonly Tool[] | null, messages: readonly Message[]): readonly Tool[] | null {
   const found = messages.flatMap(toolsIn);

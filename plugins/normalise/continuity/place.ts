@@ -21,7 +21,7 @@ export class Place {
     return place;
   }
 
-  /** Moves the place behind a message. */
+  /** Moves the place to the position after a message. */
   pass(message: Message): void {
     if (message.role === 'user') {
       this.#words = hash('sha256', wordsOf(message), 'base64url');

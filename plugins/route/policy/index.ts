@@ -4,7 +4,7 @@
  *
  * `ordered`: as the config lists them. `cheapest`: by price. `fastest`: by the time to the first piece of their recent answers.
  * `weighted`: each gets the share of requests that its `weight` says. `balanced`: the same, with the weight multiplied by the score
- * of `score.ts`. The order behind the first is that in which the others are tried. Models under `fallbacks` come after them, as the config lists them.
+ * of `score.ts`. The order after the first candidate is the order of further attempts. Models under `fallbacks` come after them, as the config lists them.
  */
 import type { Policy } from '../../../core/config.ts';
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';

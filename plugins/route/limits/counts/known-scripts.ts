@@ -1,7 +1,7 @@
 /** The scripts that register a gateway in Redis: its name, its reservations, and what Redis has missed of it. */
 import { common, keysOfValue, spending } from './lua.ts';
 
-/** From now on Redis ignores messages under this name. KEYS: heard of that name. Returns the number of the last message that was heard. */
+/** From now on Redis ignores messages under this name. KEYS: heard of that name. Returns the number of the last message that Redis has received. */
 export const closeScript = `
 redis.call('HSET', KEYS[1], 'closed', 1)
 redis.call('EXPIRE', KEYS[1], 86400)

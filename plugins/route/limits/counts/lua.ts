@@ -3,14 +3,14 @@
  * the parts that the scripts share; the scripts are in `scripts.ts` and `known-scripts.ts`.
  * All keys are declared and have one hash tag, so they live on one node of a cluster. The time is that of Redis, so gateways need not agree about theirs.
  *
- * Keys of a value: requests (hash, list), tokens (hash, list), held tokens, running; and for each budget: spent, held. Of a window the list has its
- * tenths of a second in order; the hash has the amount of each, its latest time, and the sum. What is held is a hash by gateway: a gateway that
- * has not been heard of for the time of its lease holds nothing any more.
+ * Keys of a value: requests (hash, list), tokens (hash, list), held tokens, running; and for each budget: spent, held. The list of a window has its
+ * tenths of a second in order; the hash has the amount of each, its latest time, and the sum. What is held is a hash by gateway: when a gateway
+ * sends nothing for the time of its lease, its holds end.
  *
- * A reply may be lost on its way. Therefore a gateway numbers its messages, and Redis keeps the number of the last message that it has heard: the gateway
- * asks for that number afterwards, and repeats only messages that Redis has not heard.
+ * A reply may be lost on its way. Therefore a gateway numbers its messages, and Redis keeps the number of the last message that it has received: the gateway
+ * asks for that number afterwards, and repeats only messages that Redis has not received.
  */
-/** Milliseconds for which Redis keeps the sum of a budget of which nothing was spent, after the value has asked last: callers make up values without end. It is read from the log again. */
+/** Milliseconds for which Redis keeps the sum of a budget of which nothing was spent, after the value's last request: callers can invent values without limit. The sum is then read from the log again. */
 export const unspentMs = 3_600_000;
 
 /** How many keys a value has besides those of its budgets, which follow them. */

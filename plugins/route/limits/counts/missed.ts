@@ -1,4 +1,4 @@
-/** The requests that this gateway has admitted and Redis has not heard of, or may not have heard of: Redis was away, or its reply was lost. */
+/** The requests that this gateway has admitted and that Redis has not received, or may not have received: Redis was away, or its reply was lost. */
 import { randomUUID } from 'node:crypto';
 import type { Charge, Subject } from '../ledger.ts';
 import { expiryOf, periodName } from './redis-keys.ts';
@@ -63,7 +63,7 @@ const sweepEvery = 1000;
 export class Missed {
   /** The counts that Redis has missed, by value. */
   readonly #values = new Map<string, MissedOf>();
-  /** Messages that Redis may not have heard, by the name under which they were sent. */
+  /** Messages that Redis may not have received, by the name under which they were sent. */
   readonly #unsure = new Map<string, Unsure[]>();
   #batches: Batch[] = [];
   #added = 0;
@@ -88,7 +88,7 @@ export class Missed {
     }
   }
 
-  /** Notes a message without a reply: Redis may have heard it. `remember` is called if it turns out that Redis has not. */
+  /** Notes a message without a reply: Redis may have received it. `remember` is called if Redis turns out not to have it. */
   perhaps({ name, number }: Said, remember: () => void): void {
     const unsure = this.#unsure.get(name) ?? [];
     unsure.push({ number, remember });
@@ -100,7 +100,7 @@ export class Missed {
     return [...this.#unsure.keys()];
   }
 
-  /** @param last the number of the last message that Redis has heard under this name, which is closed */
+  /** @param last the number of the last message that Redis has received under this name, which is closed */
   heard(name: string, last: number): void {
     const unsure = this.#unsure.get(name) ?? [];
     this.#unsure.delete(name);

@@ -50,7 +50,7 @@ export class PeerLedger implements Ledger {
       const hold: NamedHold | null = hasRoom && !isLook ? { subjects, tokens, pico, isLight, at: this.#clock(), name } : null;
       return { levels, refusal: hasRoom ? null : refusalOf(ask, levels), hold };
     } catch (error) {
-      // safety: the parent may have heard the request without its reply arriving, and would keep its reservation for ever
+      // safety: the parent may have received the request although its reply was lost, and would then keep the reservation for ever
       this.#tell({ what: 'settle', name, subjects: subjects.map(({ id }) => id), tokens: 0 });
       throw error;
     }

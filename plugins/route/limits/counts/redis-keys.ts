@@ -9,7 +9,7 @@ export const aliveKey = `${prefix}alive`;
 /** A changed value means that Redis has lost everything. */
 export const eraKey = `${prefix}era`;
 
-/** The number of the last message that Redis has heard of a gateway under this name. */
+/** The number of the last message that Redis has received from a gateway under this name. */
 export const heardKey = (name: string): string => `${prefix}heard:${name}`;
 /** Exists once Redis has counted the batch of this name. */
 export const toldKey = (name: string): string => `${prefix}told:${name}`;

@@ -2,7 +2,7 @@
 import { common, hearing, keysOfValue, spending, unspentMs } from './lua.ts';
 
 /**
- * Checks whether all limits have room, and reserves it.
+ * Checks whether all limits have room for the request, and reserves that room.
  * KEYS: alive, heard, then those of each value. ARGV: gateway, number (0: only look), light, tokens, pico; then of each value: its limits (-1: none) of
  * requests, tokens, running requests, the number of its budgets, and the limit of each budget.
  * Returns -1 where Redis does not know the gateway; else whether there was room, and the levels of each value.

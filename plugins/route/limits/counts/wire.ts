@@ -36,7 +36,7 @@ export interface NamedHold extends Hold {
 export type Said =
   | { readonly what: 'reserve'; readonly name: string; readonly ask: WiredAsk }
   | { readonly what: 'settle'; readonly name: string; readonly subjects: readonly string[]; readonly tokens: number }
-  /** `name`: a worker that does not know whether a message was heard sends it again under the same name. */
+  /** `name`: a worker that does not know whether the parent received a message sends the message again under the same name. */
   | { readonly what: 'charge'; readonly name: string; readonly subjects: readonly WiredSubject[]; readonly pico: string; readonly at: number }
   | { readonly what: 'known' }
   | { readonly what: 'levels'; readonly subjects: readonly WiredSubject[] }
