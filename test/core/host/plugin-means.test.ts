@@ -114,10 +114,10 @@ describe('an error of a plugin', () => {
   test.each<[unknown, string]>([
     ['shop_closed', 'the gateway has no error code "shop_closed"'],
     ['constructor', 'the gateway has no error code "constructor"'],
-    [{ code: 'shop_closed' }, 'a GatewayError is made of'],
-    [{ code: 'shop_closed', status: 200 }, 'a GatewayError is made of'],
-    [{ status: 423 }, 'a GatewayError is made of'],
-    [null, 'a GatewayError is made of'],
+    [{ code: 'shop_closed' }, 'a GatewayError needs an error code'],
+    [{ code: 'shop_closed', status: 200 }, 'a GatewayError needs an error code'],
+    [{ status: 423 }, 'a GatewayError needs an error code'],
+    [null, 'a GatewayError needs an error code'],
   ])('that is made of %j is a plugin_error on record, and the process log says why', async (kind, words) => {
     const { gateway } = await gatewayWith(pluginOf(({ hooks }) => hooks.normalise.tap(() => { throw new GatewayError(kind as never, 'The shop is closed.'); })));
     const response = await gateway.chat({});
