@@ -72,7 +72,7 @@ async function wholePage<Record>(read: (query: LogQuery, page: ListOptions) => P
     next = more.next;
     isCut = more.isCut ?? false;
   }
-  return { data, next, isCut };
+  return { data, next, ...(isCut && { isCut }) };
 }
 
 /** safety: the message of a database driver may hold an address or a user name, so the caller does not get it. */
