@@ -23,6 +23,12 @@ export function isLoopback(host: string): boolean {
   return bare === 'localhost' || bare.endsWith('.localhost') || bare === '::1' || /^(?:::ffff:)?127(\.\d{1,3}){3}$/.test(bare);
 }
 
+/** OpenSSL's codes for a certificate whose authority this machine does not trust. */
+const untrusted = new Set(['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE']);
+
+/** Whether this error code means that the certificate of an address is not trusted. */
+export const isUntrusted = (code: string): boolean => untrusted.has(code);
+
 /** The host name in a `Host` header, without its port and in small letters. */
 export const hostName = (header: string): string => header.replace(/:\d*$/, '').toLowerCase();
 

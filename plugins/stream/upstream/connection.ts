@@ -3,6 +3,7 @@ import type { buildConnector, Client, Dispatcher } from 'undici';
 import { timeLimit } from '../../../core/cancellation.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { AnswerHead } from './answer-head.ts';
+import { isUntrusted } from '../../../core/wire/address.ts';
 import { connectorOf } from '../../../core/wire/egress/way.ts';
 import type { Connect, Way } from '../../../core/wire/egress/way.ts';
 import * as undici from '../../../core/wire/egress/undici.ts';
@@ -86,7 +87,8 @@ export function unreachable(thrown: unknown): GatewayError {
   if (message === 'bad upgrade') return new GatewayError('upstream_invalid_response', 'The provider changed to another protocol, which it was not asked to (HTTP status 101).', { cause: thrown });
   // undici's errors of parsing have no code
   if (name === 'HTTPParserError' || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return new GatewayError('upstream_invalid_response', 'The provider did not answer in valid HTTP.', { cause: thrown });
-  const why = reasons[code] ?? (resets.has(code) ? 'it closed the connection' : 'the connection failed');
+  const otherwise = resets.has(code) ? 'it closed the connection' : 'the connection failed';
+  const why = isUntrusted(code) ? 'its certificate is not trusted' : (reasons[code] ?? otherwise);
   return new GatewayError('upstream_unreachable', `The provider cannot be reached: ${why}.`, { cause: thrown });
 }
 
@@ -97,8 +99,8 @@ const reasons: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'there is no route to its host',
   ENETUNREACH: 'there is no route to its network',
   PROXY: 'the proxy on the way to it failed',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS, which https needs',
   CERT_HAS_EXPIRED: 'its certificate has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet by the clock of this machine',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
 };

@@ -6,7 +6,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
-import { certificate } from '../../_kit/certificate.ts';
+import { certificate, datedCertificate, signedCertificate, trustedCertificate } from '../../_kit/certificate.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import { completion } from '../../_kit/upstream.ts';
 import { contentOf, errorOf, gatewayOf, probe, provider, routing } from '../../core/scene.ts';
@@ -32,8 +32,7 @@ async function proxyTo(port: number, status = 200) {
 }
 
 /** A provider that speaks TLS as `provider.example`, by an authority that Node does not trust. */
-async function encrypted() {
-  const { key, cert } = certificate('DNS:provider.example,IP:127.0.0.1');
+async function encrypted({ key, cert } = certificate('DNS:provider.example,IP:127.0.0.1')) {
   const port = await portOf(createServer({ key, cert }, (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion('through')))));
   return { port, ca: cert };
 }
@@ -98,10 +97,29 @@ describe('a provider', () => {
     expect([proxy.asked.map(({ target }) => target), up.asked[0]?.headers['host']]).toEqual([['provider.example:80'], 'provider.example']);
   });
 
-  it('is not asked where its certificate is by nobody who is trusted', async () => {
-    const { port } = await encrypted();
+  it.each([
+    ['is by nobody who is trusted', certificate, 'its certificate is not trusted'],
+    ['is by an authority that is not trusted', signedCertificate, 'its certificate is not trusted'],
+    ['is for another name', () => trustedCertificate('DNS:other.example'), 'its certificate is for another name'],
+  ])('is not asked where its certificate %s', async (_, make, why) => {
+    const { port } = await encrypted(make('IP:127.0.0.1'));
     const { chat } = await gatewayTo(`https://127.0.0.1:${port}/v1`);
-    expect((await errorOf(await chat({}))).message).toContain('its certificate is not trusted');
+    expect((await errorOf(await chat({}))).message).toBe(`The provider cannot be reached: ${why}.`);
+  });
+
+  it.each([
+    ['has expired', 2001, 2002, 'its certificate has expired'],
+    ['is valid later, as on a machine whose clock is wrong', 2098, 2099, 'its certificate is not valid yet by the clock of this machine'],
+  ])('is not asked where its certificate %s', async (_, from, to, why) => {
+    const { port, ca } = await encrypted(datedCertificate(from, to));
+    const { chat } = await gatewayTo(`https://127.0.0.1:${port}/v1`, { ca });
+    expect((await errorOf(await chat({}))).message).toBe(`The provider cannot be reached: ${why}.`);
+  });
+
+  it('that speaks no TLS at an address of https is told as such', async () => {
+    const up = await provider();
+    const { chat } = await gatewayTo(`${up.url.replace('http:', 'https:')}/v1`);
+    expect((await errorOf(await chat({}))).message).toBe('The provider cannot be reached: it does not speak TLS, which https needs.');
   });
 });
 

@@ -2,6 +2,7 @@
 import type { ExportedPage, Fault, ListOptions, LogFacets, LoggedWhole, LogPage, LogQuery, Series, SeriesOptions, StatsOptions, StatsRow } from '../../../../core/log/store.ts';
 import type { Row } from '../sql/rows.ts';
 import { messageOf } from '../../../../core/exit.ts';
+import { isUntrusted } from '../../../../core/wire/address.ts';
 import type { KeyStore } from './keys.ts';
 
 /** Where records are kept. */
@@ -75,14 +76,11 @@ const lacking = new Set(['42P01', '42703', '3F000']);
 /** Whether the opened database was replaced by an empty or an older one. `open` brings it into the form that this program needs. */
 export const lacksTables = (error: unknown): boolean => lacking.has(String((error as { code?: unknown }).code));
 
-/** OpenSSL's codes for a certificate whose authority this machine does not trust. */
-const untrusted = new Set(['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE']);
-
 /** The text for an error of the store in the process log and in `gateway doctor`. Where each address of a host refused, the error has a code and no message. */
 export function reasonOf(error: unknown): string {
   const code = String((error as { code?: unknown }).code);
   const message = messageOf(error) || code;
-  if (!untrusted.has(code)) return message;
+  if (!isUntrusted(code)) return message;
   return `${message.split(';', 1).join('')}: write sslrootcert=FILE into the url, the certificate of the authority that signed it; sslmode=no-verify takes any certificate`;
 }
 
