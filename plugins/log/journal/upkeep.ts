@@ -1,5 +1,5 @@
 /** `gateway logs prune` and `gateway backup`. Both may run beside a gateway that serves. */
-import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { Exit, messageOf, UsageError } from '../../../core/exit.ts';
@@ -47,14 +47,19 @@ export async function backUp({ store, dataDir }: StoreSettings, { words, json, p
   if (name === undefined || words.length > 1) throw new UsageError('gateway backup needs the name of one folder: gateway backup /var/backups/gateway-monday');
   if (store === 'postgres') throw new Exit(1, `The log is in PostgreSQL, which has its own tools: pg_dump --table 'gateway_*' --format custom "$DATABASE_URL". What else must be kept is the config and, where it exists, ${adminKeyFile(dataDir)}`);
   const folder = resolve(name);
-  if (existsSync(folder) && readdirSync(folder).length > 0) throw new UsageError(`${folder} is not empty, and a backup overwrites nothing`);
+  refuseFull(folder);
   // first store what a killed gateway left in its journal
   await openLog();
+  // another backup may have begun in this folder meanwhile
+  let isOurs = false;
   try {
-    await copyInto(folder, dataDir);
+    const unfinished = begin(folder);
+    isOurs = true;
+    await copyInto(folder, { unfinished, dataDir });
   } catch (cause) {
-    // safety: a part of a log could be taken for the whole
-    if (existsSync(folder)) for (const file of readdirSync(folder)) rmSync(join(folder, file));
+    // safety: the files of another backup in this folder are not deleted
+    if (!isOurs) refuseFull(folder);
+    else for (const file of readdirSync(folder)) rmSync(join(folder, file));
     throw new Exit(4, `The backup to ${folder} failed, and nothing of it is left there: ${messageOf(cause)}`, { cause });
   }
   const files = readdirSync(folder).map((file) => join(folder, file));
@@ -62,16 +67,29 @@ export async function backUp({ store, dataDir }: StoreSettings, { words, json, p
   return print(`${files.join('\n')}\nThe folder can be the data_dir of a gateway. The config file and its .env are not in it.\n`);
 }
 
-async function copyInto(folder: string, dataDir: string): Promise<void> {
+function refuseFull(folder: string): void {
+  if (existsSync(folder) && readdirSync(folder).length > 0) throw new UsageError(`${folder} is not empty, and a backup overwrites nothing`);
+}
+
+/** Makes the file into which the log is copied. */
+function begin(folder: string): string {
+  refuseFull(folder);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const unfinished = `${sqliteFile(folder)}.unfinished`;
+  // safety: a file that SQLite makes may be read by all users of the machine, and all prompts are in it
+  closeSync(openSync(unfinished, 'wx', 0o600));
+  return unfinished;
+}
+
+/** safety: the log gets its name last. A backup that is killed leaves no part of it that passes for a whole one. */
+async function copyInto(folder: string, { unfinished, dataDir }: { readonly unfinished: string; readonly dataDir: string }): Promise<void> {
   const database = new DatabaseSync(sqliteFile(dataDir), { readOnly: true, timeout: 5000 });
   try {
-    // safety: a file that SQLite makes may be read by all users of the machine, and all prompts are in it
-    closeSync(openSync(sqliteFile(folder), 'wx', 0o600));
-    await backup(database, sqliteFile(folder));
+    await backup(database, unfinished);
   } finally {
     database.close();
   }
   const key = adminKeyFile(dataDir);
   if (existsSync(key)) copyFileSync(key, adminKeyFile(folder));
+  renameSync(unfinished, sqliteFile(folder));
 }

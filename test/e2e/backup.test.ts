@@ -1,0 +1,38 @@
+/** `gateway backup` that is ended in the middle, and two of them at once. */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { launch, run } from '../_kit/executable.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gateway-backup-'));
+const config = join(folder, 'gateway.config.yaml');
+
+/** A log of 80 MB, so that a backup takes a while. */
+beforeAll(async () => {
+  writeFileSync(config, 'providers: { mock: {} }\nplugins: [stream/mock, log/journal]\n');
+  expect(await run(['db', 'migrate', '--config', config])).toMatchObject({ code: 0 });
+  const database = new DatabaseSync(join(folder, 'data/logs.db'));
+  database.exec('create table filling (bytes blob); insert into filling select randomblob(1000000) from json_each(json_array(1, 2, 3, 4, 5, 6, 7, 8)), json_each(json_array(1, 2, 3, 4, 5, 6, 7, 8, 9, 10))');
+  database.close();
+  return () => rmSync(folder, { recursive: true });
+});
+
+test('one that is killed leaves nothing under the name of a log', async () => {
+  const target = join(folder, 'killed');
+  mkdirSync(target);
+  const { child, ended } = launch(['backup', target, '--config', config], {});
+  const watcher = watch(target, () => child.kill('SIGKILL'));
+  onTestFinished(() => watcher.close());
+  expect(await ended).toBeNull();
+  expect(readdirSync(target)).toContain('logs.db.unfinished');
+  expect(readdirSync(target)).not.toContain('logs.db');
+});
+
+test('of two at once into one folder one is made, and the other one leaves it alone', async () => {
+  const target = join(folder, 'twice');
+  const both = await Promise.all([1, 2].map(() => run(['backup', target, '--config', config])));
+  expect(both.toSorted((a, b) => Number(a.code) - Number(b.code))).toMatchObject([{ code: 0, stderr: '' }, { code: 2, stderr: expect.stringContaining('is not empty, and a backup overwrites nothing') }]);
+  expect(readdirSync(target)).toEqual(['logs.db']);
+});
