@@ -5,6 +5,7 @@ import type { Command, CommandRun, Output } from '../../../core/host/command.ts'
 import { printable } from '../../../core/table.ts';
 import type { Database } from './store/database.ts';
 import type { MigrationState } from './store/migrations.ts';
+import { faultOfAddress } from './store/postgres-address.ts';
 import { reasonOf } from './store/store.ts';
 import type { StoreSettings } from './store/store.ts';
 
@@ -54,9 +55,11 @@ async function withStore({ config, options }: CommandRun<StoreOptions>, work: (s
 
 /** What `gateway doctor` says of the store. */
 export async function checkStore(dataDir: string, options: StoreOptions): Promise<Finding> {
+  const part = 'store';
+  const fault = options.store === 'postgres' ? faultOfAddress(options.url ?? null) : null;
+  if (fault !== null) return { part, state: 'fault', text: `postgres cannot be used: ${fault}` };
   const { databaseOf } = await import('./store/database.ts');
   const database = databaseOf(settingsOf(dataDir, options));
-  const part = 'store';
   try {
     const hindrance = await database.hindrance();
     if (hindrance !== null) return { part, state: 'fault', text: `${database.place} ${hindrance.text}`, fix: hindrance.fix };

@@ -27,7 +27,7 @@ import { createLogReader } from './reader.ts';
 import { nothingLost } from './write/lost.ts';
 import { createInstance, remakeInstance, removeInstance, rootOf } from './write/segments.ts';
 import type { Instance } from './write/segments.ts';
-import { isAddress } from './store/postgres-address.ts';
+import { faultOfAddress } from './store/postgres-address.ts';
 import { JournalWriter } from './write/writer.ts';
 import { Writers } from './write/writers.ts';
 
@@ -56,8 +56,8 @@ export default definePlugin<Options>({
   checkup: async ({ config }, options) => [await checkStore(config.server.dataDir, options)],
   keepsLog: true,
   apply({ hooks, log, logger, config, state, peers }, { store, url = null, bodies, retention_days: retentionDays, durability, max_bytes: maxBytes }) {
-    if (store === 'postgres' && url === null) throw new Error('`store: postgres` needs `url`, for example url: ${DATABASE_URL}');
-    if (store === 'postgres' && !isAddress(url ?? '')) throw new Error('`url` is no address of PostgreSQL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, with % codes for / # ? % in the password, such as %2F for /');
+    const fault = store === 'postgres' ? faultOfAddress(url) : null;
+    if (fault !== null) throw new Error(fault);
     const { dataDir } = config.server;
     const root = rootOf(dataDir);
     const isDurable = durability !== 'os';

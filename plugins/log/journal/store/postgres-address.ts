@@ -19,6 +19,20 @@ export function isAddress(url: string): boolean {
   }
 }
 
+/** wire: the tools of PostgreSQL try one host after the other (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-MULTIPLE-HOSTS), pg looks up the whole list as one name. */
+function namesSeveralHosts(url: string): boolean {
+  const [, authority = '', rest = ''] = /^\w+:\/\/([^/?]*)(.*)/.exec(url) ?? [];
+  return (authority.split('@').at(-1) ?? '').includes(',') || /[?&]host=[^&]*(?:,|%2c)/i.test(rest);
+}
+
+/** What is wrong with the address, and what to write; null: the driver can read it. It holds no part of the address, which may have a password. */
+export function faultOfAddress(url: string | null): string | null {
+  if (url === null) return '`store: postgres` needs `url`, for example url: ${DATABASE_URL}';
+  if (namesSeveralHosts(url)) return '`url` names several hosts, and a connection is made to one: write a name, or the address of a proxy, that leads to the primary';
+  if (!isAddress(url)) return '`url` is no address of PostgreSQL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, with % codes for / # ? % in the password, such as %2F for /';
+  return null;
+}
+
 const checking = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/;
 
 /**

@@ -309,6 +309,7 @@ describe('log/journal', () => {
 
   test('refuses PostgreSQL without an address, and a data directory that cannot be', async () => {
     await expect(begin({ store: 'postgres' })).rejects.toThrow(/needs `url`/);
+    await expect(begin({ store: 'postgres', url: 'postgres://user@db-1,db-2/logs' })).rejects.toThrow(/`url` names several hosts/);
     const secret = 'p@ss:w/rd#1';
     const refusal = await begin({ store: 'postgres', url: `postgres://user:${secret}@127.0.0.1/logs` }).then(() => '', String);
     expect(refusal).toMatch(/`url` is no address of PostgreSQL: write postgres:.*%2F for \//);

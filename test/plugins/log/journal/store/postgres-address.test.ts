@@ -5,7 +5,7 @@ import { TLSSocket } from 'node:tls';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkStore } from '../../../../../plugins/log/journal/commands.ts';
-import { isAddress, verified } from '../../../../../plugins/log/journal/store/postgres-address.ts';
+import { faultOfAddress, isAddress, verified } from '../../../../../plugins/log/journal/store/postgres-address.ts';
 import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import { reasonOf } from '../../../../../plugins/log/journal/store/store.ts';
 import { certificate } from '../../../../_kit/certificate.ts';
@@ -24,6 +24,14 @@ test.each([
   ['a per cent sign in the password that begins the code of no character', 'postgres://user:100%abc@db.example/logs'],
   ['another scheme', 'mysql://user@db.example/logs'], ['no scheme', 'db.example:5432/logs'], ['nothing', ' '],
 ])('%s makes it none', (_, url) => expect(isAddress(url)).toBe(false));
+
+test.each([
+  'postgres://user:password@db-1,db-2/logs', 'postgres://user@db-1:5432,db-2:5433/logs?target_session_attrs=read-write', 'postgres:///logs?user=gateway&host=db-1,db-2', 'postgres:///logs?host=db-1%2Cdb-2',
+])('%s names several hosts, of which the driver makes one name, and the doctor says so', async (url) => {
+  expect(await checkStore('', { store: 'postgres', url, retention_days: 0 })).toEqual({ part: 'store', state: 'fault', text: expect.stringContaining('`url` names several hosts, and a connection is made to one') });
+});
+
+test.each(['postgres://user:pass,word@db.example/logs', 'postgres://user:p@ss,word@db.example/logs?options=-c,x', '/run/a,b logs'])('%s names one host', (url) => expect(faultOfAddress(url)).toBeNull());
 
 describe('sslmode', () => {
   test.each([
