@@ -118,11 +118,7 @@ export class Drain {
 
   /** Call this when nothing waits. Otherwise the next process would store records again that were deleted in the store meanwhile. */
   rest(): void {
-    try {
-      this.#own.save();
-    } catch {
-      // the disk cannot write the cursor: the records are stored, and the next batch tries again
-    }
+    this.#own.note();
   }
 
   /** Call it when the gateway has closed its journal. Resolves when the store has the whole journal. */
@@ -138,7 +134,7 @@ export class Drain {
 
   close(): void {
     for (const tail of [this.#own, ...this.#orphans.keys()]) {
-      if (existsSync(tail.folder)) tail.save();
+      if (existsSync(tail.folder)) tail.note();
       tail.close();
     }
     for (const { claim } of this.#orphans.values()) claim.release();
@@ -150,6 +146,7 @@ export class Drain {
       isEnded,
       most: store.batch,
       removed: (bytes) => disk({ removed: isEnded ? 0 : bytes, elsewhere: this.#elsewhere() }),
+      unnoted: (reason) => warn('the folder of the journal takes no new file, so what is stored cannot be noted there; records are stored all the same', { folder, reason }),
       endsElsewhere: (id) => this.#endElsewhere.has(id),
       damaged: (bytes, segment) => warn('a part of the journal is damaged and was left out', { folder, segment, bytes }),
     });

@@ -3,6 +3,7 @@
  * deletes segments when the store has them. A batch counts as stored when it is committed; after a crash before that, it is read again.
  */
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, unlinkSync } from 'node:fs';
+import { messageOf } from '../../../../core/exit.ts';
 import type { Entry } from '../write/entry.ts';
 import { decodeFrame, frameOf, idOf, lengthOf, nextSound, STARTED, wantedBytes } from '../write/frames.ts';
 import type { Frame } from '../write/frames.ts';
@@ -23,6 +24,8 @@ export interface TailEvents {
   removed(bytes: number): void;
   /** Called with the number of bytes that were not a frame, and were skipped. */
   damaged(bytes: number, segment: number): void;
+  /** The cursor cannot be written. */
+  unnoted(reason: string): void;
   /** Whether the end of this request is in another journal. */
   endsElsewhere?(id: string): boolean;
 }
@@ -50,6 +53,7 @@ export class Tail {
   #isDone = false;
   #cursorAt = 0;
   #saved = '';
+  #isUnnoted = false;
 
   /** @param most entries of one batch */
   constructor(folder: string, { isEnded, most, ...events }: TailEvents & { isEnded: boolean; most: number }) {
@@ -120,11 +124,23 @@ export class Tail {
     this.#isDone = isLast;
     const leaves = this.#oldest < this.#segment;
     if (leaves) this.#saveAndUnlink();
-    else if (performance.now() - this.#cursorAt > cursorEveryMs) this.save();
+    else if (performance.now() - this.#cursorAt > cursorEveryMs) this.note();
+  }
+
+  /** Writes the cursor, and goes on where the folder takes no new file. Without the cursor a process that starts after a crash reads records again that the store has; the store keeps its rows. */
+  note(): void {
+    try {
+      this.#save();
+      this.#isUnnoted = false;
+    } catch (error) {
+      if (!existsSync(this.folder)) throw error;
+      if (!this.#isUnnoted) this.#events.unnoted(messageOf(error));
+      this.#isUnnoted = true;
+    }
   }
 
   /** Writes the cursor: the place up to which the store has the journal. */
-  save(): void {
+  #save(): void {
     const cursor = { segment: this.#segment, offset: this.#offset, open: [...this.#open.values()] };
     this.#cursorAt = performance.now();
     const key = `${cursor.segment} ${cursor.offset}`;
@@ -149,11 +165,11 @@ export class Tail {
   /** Saves the cursor on a disk that the journal has filled: the store has the oldest segment, so it is deleted to make room. */
   #saveAndUnlink(): void {
     try {
-      this.save();
+      this.#save();
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
       this.#unlink(this.#oldest + 1);
-      this.save();
+      this.#save();
     }
     this.#unlink(this.#segment);
   }

@@ -1,11 +1,11 @@
-import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { v7 as uuid } from 'uuid';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Drain } from '../../../../../plugins/log/journal/drain/drain.ts';
 import { encodeFrames, FINISHED, IN_PARTS, STARTED } from '../../../../../plugins/log/journal/write/frames.ts';
 import type { Frame } from '../../../../../plugins/log/journal/write/frames.ts';
-import { createInstance, pathOf } from '../../../../../plugins/log/journal/write/segments.ts';
+import { createInstance, pathOf, readCursor } from '../../../../../plugins/log/journal/write/segments.ts';
 import type { Instance } from '../../../../../plugins/log/journal/write/segments.ts';
 import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
@@ -150,6 +150,23 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     isAway = false;
     while ((await drain.step()) && !drain.isCaughtUp);
     expect(await ids()).toHaveLength(10);
+  });
+
+  test('a folder that takes no new file is no fault of the store: records are stored, and it is said once', async () => {
+    const taken = join(instance.folder, 'cursor.next');
+    mkdirSync(taken);
+    warnings.length = 0;
+    const drain = drainOf();
+    const frames = tenFrames();
+    for (const part of [frames.slice(0, 5), frames.slice(5)]) {
+      appendFileSync(pathOf(instance.folder, 1), encodeFrames(part));
+      while ((await drain.step()) && !drain.isCaughtUp);
+    }
+    drain.rest();
+    expect([drain.drained, await ids(), warnings]).toEqual([10, expect.objectContaining({ length: 10 }), [expect.stringContaining('what is stored cannot be noted')]]);
+    rmSync(taken, { recursive: true });
+    drain.close();
+    expect(readCursor(instance.folder).offset).toBe(statSync(pathOf(instance.folder, 1)).size);
   });
 
   test('what was forgotten stays forgotten when the journal is read a second time', async () => {

@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => place.remove());
 
-const tailOf = (removed: () => void): Tail => new Tail(place.path, { isEnded: false, most: 1000, removed, damaged: () => {} });
+const tailOf = (removed: () => void): Tail => new Tail(place.path, { isEnded: false, most: 1000, removed, damaged: () => {}, unnoted: () => {} });
 
 /** From now on there is no room for a new cursor, until `makeRoom` is called. */
 function fillDisk(): { makeRoom(): void } {

@@ -27,7 +27,7 @@ afterEach(() => place.remove());
 /** What a reader finds in an ended journal, which it leaves as it is. */
 function readAll(path: string): { payloads: string[]; damaged: number } {
   let damaged = 0;
-  const tail = new Tail(path, { isEnded: true, most: 1000, removed: () => {}, damaged: (bytes) => void (damaged += bytes) });
+  const tail = new Tail(path, { isEnded: true, most: 1000, removed: () => {}, damaged: (bytes) => void (damaged += bytes), unnoted: () => {} });
   const payloads: string[] = [];
   for (let taken = tail.take(); taken !== null; taken = tail.take(taken)) payloads.push(...taken.entries.map((entry) => entry.payload));
   tail.close();
@@ -59,7 +59,7 @@ async function onSmallDisk(more: object, work: (scene: { disk: string; writer: J
   }
 }
 
-const tailOf = (): Tail => new Tail(place.path, { isEnded: false, most: 1000, removed: () => {}, damaged: () => {} });
+const tailOf = (): Tail => new Tail(place.path, { isEnded: false, most: 1000, removed: () => {}, damaged: () => {}, unnoted: () => {} });
 
 describe('the writer', () => {
   test.each([false, true])('has written when it resolves (to the device: %s)', async (isDurable) => {
@@ -270,7 +270,7 @@ describe('a reader', () => {
     const tail = tailOf();
     const taken = tail.take();
     if (taken !== null) tail.commit(taken);
-    tail.save();
+    tail.note();
     tail.close();
     await writer.append(frame(2));
     expect(tailOf().take()?.entries.map((entry) => entry.payload)).toEqual([payload(2)]);
