@@ -78,7 +78,7 @@ class WorkerProcess {
     const listening = await listen({ ...server, tls, service: () => this.#serving?.gateway ?? built, given: { onConnection } });
     this.#serving = { gateway: built, listening };
     this.#report();
-    watchLoop(this.#starting.places);
+    watchLoop(this.#starting.places, { parent: process.ppid });
     return { hash, pages: built.pages };
   }
 

@@ -295,6 +295,20 @@ describe.concurrent('a gateway with workers that is told to end', () => {
 });
 
 describe.concurrent('workers', () => {
+  test('that hang when their parent is killed end, and take no core for ever', async ({ expect }) => {
+    const stage = new Stage();
+    stage.add('stuck', `export default { name: 'log/stuck', summary: 'holds its process for ever', apply({ routes }) {
+        routes.add({ method: 'GET', path: '/stick', auth: 'none', handle: () => { for (;;); } });
+      } };`);
+    const gateway = await stage.start({ use: ['./stuck.mjs'] });
+    const workers = workersOf(gateway);
+    for (const pid of workers) closeAtEndOfFile({ close: () => isAlive(pid) && process.kill(pid, 'SIGKILL') });
+    ask(`${gateway.url}/stick`).catch(() => {});
+    await expect.poll(() => gateway.output().stderr, { timeout: 30_000 }).toContain('the event loop is blocked by the plugin');
+    gateway.child.kill('SIGKILL');
+    await expect.poll(() => workers.filter(isAlive), { timeout: 30_000 }).toEqual([]);
+  });
+
   test('that have all ended and cannot begin again are told to be none, and serve what waits when they can', async ({ expect }) => {
     const stage = new Stage();
     stage.add('choosy', `import { existsSync } from 'node:fs';

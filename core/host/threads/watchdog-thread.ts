@@ -7,7 +7,7 @@ import { createLogger } from '../../logger.ts';
 import { Places } from '../places.ts';
 import type { WatchdogSettings } from './watchdog.ts';
 
-const { beats, places: parts, patienceMs } = workerData as WatchdogSettings;
+const { beats, places: parts, patienceMs, parent } = workerData as WatchdogSettings;
 const places = new Places(...parts);
 const logger = createLogger((line) => void writeSync(2, `${line}\n`));
 
@@ -24,6 +24,7 @@ function look(): void {
   const beat = Atomics.load(beats, 0);
   if (beat === last) {
     heldMs += lookEveryMs;
+    if (heldMs >= patienceMs && parent !== null && process.ppid !== parent) end();
     if (heldMs >= sayAt) reportStack();
     return;
   }
@@ -31,6 +32,12 @@ function look(): void {
   last = beat;
   heldMs = 0;
   sayAt = patienceMs;
+}
+
+/** safety: the main thread is blocked and cannot notice that the parent has ended. Without this call the process would use a core for ever. */
+function end(): void {
+  logger.error('the event loop of this worker is blocked and its parent has ended, so the worker ends now', { heldMs });
+  process.kill(process.pid, 'SIGKILL');
 }
 
 /** Asks the debugger for the stack of the main thread, and lets the main thread go on. */

@@ -12,18 +12,20 @@ export interface WatchdogSettings {
   readonly places: Places['parts'];
   /** How long the loop must be blocked before it is reported. */
   readonly patienceMs: number;
+  /** The process id of the parent that ends this process; null: it has none. */
+  readonly parent: number | null;
 }
 
 const beatMs = 250;
 const defaultPatienceMs = 5000;
 const threadFile = new URL(import.meta.url.endsWith('.ts') ? './watchdog-thread.ts' : './watchdog-thread.js', import.meta.url);
 
-/** Starts the thread, once for a process. Nothing is started where a debugger may stop the process. */
-export function watchLoop(places: Places, patienceMs = defaultPatienceMs): void {
+/** Starts the thread, once for a process. Nothing is started where a debugger may stop the process. @param parent once this process has ended, the thread ends a process whose event loop is blocked */
+export function watchLoop(places: Places, { patienceMs = defaultPatienceMs, parent = null }: Partial<Pick<WatchdogSettings, 'patienceMs' | 'parent'>> = {}): void {
   if (inspectorUrl() !== undefined) return;
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   setInterval(() => Atomics.add(beats, 0, 1), beatMs).unref();
-  const workerData: WatchdogSettings = { beats, places: places.parts, patienceMs };
+  const workerData: WatchdogSettings = { beats, places: places.parts, patienceMs, parent };
   const worker = new Worker(threadFile, { workerData, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 32 } });
   worker.unref();
   // the gateway serves without the watchdog

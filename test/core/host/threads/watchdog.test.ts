@@ -33,7 +33,7 @@ const watched = (work: string, places = `new Places('file:///plugins/', [[${JSON
   import { Places } from ${core('places.ts')};
   import { watchLoop } from ${core('threads/watchdog.ts')};
   import { spin } from ${JSON.stringify(spin)};
-  watchLoop(${places}, ${patienceMs});
+  watchLoop(${places}, { patienceMs: ${patienceMs} });
   await wait(700);
   ${work}
   process.exit(0);
