@@ -191,9 +191,9 @@ function tagSql(condition: Condition, keyed: Keyed, { params, grammar }: Writing
   // cost: if many rows meet the condition, each is looked at in the order of the list, without a join
   if (isSomeTags(condition)) return `${grammar.keyedText(keyed, params.bind)} in (${condition.values.map((value) => params.add(value)).join(', ')})`;
   const named = condition.values.filter((value) => value !== '');
-  const tagged = `exists (select 1 from gateway_tags t2 where t2.id = r.id and t2.name = ${params.add(tagNameOf(condition))}`;
-  const parts = named.length === 0 ? [] : [`${tagged} and t2.value in (${named.map((value) => params.add(tagText(value))).join(', ')}))`];
-  return [...parts, ...(named.length < condition.values.length ? [`not ${tagged})`] : [])].join(' or ');
+  const parts = named.length === 0 ? [] : [`exists (select 1 from gateway_tags t2 where t2.id = r.id and t2.name = ${params.add(tagNameOf(condition))} and t2.value in (${named.map((value) => params.add(tagText(value))).join(', ')}))`];
+  // cost: without a value the index of tags is read from the first value of the name to the last, for each row
+  return [...parts, ...(named.length < condition.values.length ? [`${grammar.keyedText(keyed, params.bind)} is null`] : [])].join(' or ');
 }
 
 /** The words of the filter, written into the SQL as integers and booleans; a caller's own text is never part of the SQL. */

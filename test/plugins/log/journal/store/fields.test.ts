@@ -154,3 +154,19 @@ describe.each(['sqlite', 'postgres'] as const)('the fields of a record, in %s', 
     await expect(store.list({ ...everything, conditions: [{ field: 'field.score', operator: '>', values: ['high'] }] }, { limit: 1 })).rejects.toThrow(/no number/);
   });
 });
+
+test('requests without a metadata key are found without reading the key of all others for each of them', async () => {
+  const place = folder();
+  const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
+  await store.open();
+  for (let batch = 0; batch < 24; batch++) await store.insert(Array.from({ length: 500 }, (_, number) => rowFor({ at: begin + batch, number, metadata: { session: `s-${batch}-${number}` } })));
+  await store.insert([rowFor({ at: begin, number: 9999, metadata: {} })]);
+  const ask = async (operator: 'in' | 'not in') => (await store.list({ ...everything, conditions: [{ field: 'meta.session', operator, values: [''] }] }, { limit: 1000, cursor: null })).data.length;
+  const before = process.threadCpuUsage();
+  expect([await ask('in'), await ask('not in')]).toEqual([1, 1000]);
+  const { user } = process.threadCpuUsage(before);
+  // twelve thousand times twelve thousand tags take seconds
+  expect(user / 1000).toBeLessThan(1000);
+  await store.close();
+  place.remove();
+});
