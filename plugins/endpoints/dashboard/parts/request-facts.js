@@ -48,7 +48,7 @@ function Ends({ record }) {
   return html`<dl class="facts">
     <${Fact} name="Outcome">${outcome}<//>
     <${Fact} name="Finish reason">${finishReason === null ? null : `${finishReason}${nativeFinishReason && nativeFinishReason !== finishReason ? ` (the provider's word: ${nativeFinishReason})` : ''}`}<//>
-    <${Fact} name="Key">${key ?? 'none: the gateway is open'}<//>
+    <${Fact} name="Key">${key ?? (outcome === 'refused' ? 'none that is known' : 'none: the gateway is open')}<//>
     <${Fact} name="Streamed">${stream ? 'yes' : 'no'}<//>
     <${Fact} name="User agent">${userAgent && html`${userAgent} <a href=${askingOf(record)('logs', 'agent', userAgent)}>Filter</a>`}<//>
     <${Fact} name="Client's address">${clientAddress}<//>

@@ -127,6 +127,17 @@ test('calls no key good that is refused', async () => {
   await scene.leave(page);
 });
 
+test('the request of a key that is not known is said to have none that is known, and not that the gateway is open', async () => {
+  expect(await statusOf('no-such-key')).toBe(401);
+  await scene.stored(1);
+  const { data } = (await (await fetch(`${scene.gateway.url}/api/logs?status=401`)).json()) as { data: { id: string }[] };
+  const page = await scene.open(`/dashboard/logs/${data[0]?.id}?tab=facts`);
+  const key = page.locator('.facts div').filter({ has: page.getByText('Key', { exact: true }) });
+  await key.waitFor();
+  expect(await key.locator('dd').innerText()).toBe('none that is known');
+  await scene.leave(page);
+});
+
 test('metadata with a comma stays as it is, also where other metadata is added', async () => {
   const metadata = { team: 'search', note: 'for A, B and C', pair: 'a=b' };
   await fetch(`${scene.gateway.url}/api/keys`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: 'noted', metadata }) });
