@@ -20,6 +20,9 @@ function linesOf({ promptTokens, completionTokens, reasoningTokens, cachedTokens
 /** Attempts that used tokens and whose answers the caller did not get. */
 const lostOf = ({ attempts }) => attempts.filter(({ used }) => used !== undefined);
 
+/** Whether nobody answered and no attempt used anything: no sum counts such a request as one without a price. @param {any} record */
+export const isUnanswered = (record) => record.cost === null && (record.outcome === 'failed' || record.outcome === 'refused') && lostOf(record).length === 0;
+
 /** @param {{ data: any }} props */
 export function CostLines({ data }) {
   const { record } = data;
@@ -41,6 +44,7 @@ export function CostLines({ data }) {
 
 function noteOf({ record, isSameConfig }, prices) {
   if (record.model === null) return 'Nothing was served, so nothing was priced.';
+  if (isUnanswered(record)) return 'No provider answered, so nothing was priced.';
   if (prices === null) return 'The catalogue has no price for this model now; the total is what was recorded.';
   if (record.cost === null) return 'The cost is not known: no price in the catalogue, or the provider left out a count.';
   if (record.costIsUpperBound) return `The cost is ${whyAtMost}.`;

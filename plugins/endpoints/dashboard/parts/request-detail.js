@@ -4,7 +4,7 @@ import { useData } from './api.js';
 import { Conversation } from './conversation.js';
 import { runWhenOpened } from './compare-run.js';
 import { Copy } from './copy.js';
-import { CostLines } from './cost-lines.js';
+import { CostLines, isUnanswered } from './cost-lines.js';
 import { about, costMark } from './estimate.js';
 import { count, duration, exact, money, speed, unknown } from './format.js';
 import { Icon } from './icons.js';
@@ -38,7 +38,7 @@ export function RequestDetail({ id, params }) {
 function Title({ record, asked }) {
   const { id, model, requestedModel, provider, createdAt, request, path, metadata } = record;
   return html`<header class="detail-head">
-    <h2><${StatusMark} record=${record} isLong=${true} /> <span>${model ?? requestedModel ?? unknown}</span>${provider !== null && html`<span class="route-to"><span class="arrow" aria-label="served by">→</span>${provider}</span>`}</h2>
+    <h2><${StatusMark} record=${record} isLong=${true} /> <span>${model ?? requestedModel ?? unknown}</span>${provider !== null && html`<span class="route-to"><span class="arrow" aria-label="at">→</span>${provider}</span>`}</h2>
     <p class="soft"><time datetime=${createdAt} title=${createdAt}>${exact(createdAt)}</time> · <code>${id}</code>${path !== '' && html` · <code title="The door it came through">${path}</code>`}</p>
     <div class="detail-tools">
       <${Copy} text=${id} what="id" label="Id" />
@@ -57,7 +57,7 @@ function Figures({ record }) {
     ['First token', duration(timeToFirstTokenMs), timeToFirstTokenMs === null ? 'not streamed, or nothing came' : `${count(timeToFirstTokenMs)} ms`],
     ['Tokens/s', about(speed(tokensPerSecond), usageEstimated), undefined],
     ['Tokens', about(count(usage.totalTokens), usageEstimated), undefined],
-    ['Cost', costMark(money(cost), record), cost === null ? 'no price in the catalogue, or a count is missing' : `$${cost}`],
+    ['Cost', costMark(money(cost), record), isUnanswered(record) ? undefined : cost === null ? 'no price in the catalogue, or a count is missing' : `$${cost}`],
     ['Attempts', count(attempts.length), undefined],
   ];
   return html`<dl class="figures">${figures.map(([name, value, title]) => html`<div key=${name} title=${title}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

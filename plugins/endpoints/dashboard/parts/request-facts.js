@@ -7,13 +7,13 @@ import { Text } from './text.js';
 
 /** @param {{ data: any }} props */
 export function RequestFacts({ data: { record } }) {
-  const { requestedModel, model, provider, attempts, ruledOut, adjustments, metadata, fields, timings } = record;
+  const { requestedModel, model, provider, attempts, ruledOut, adjustments, metadata, fields, timings, outcome } = record;
   const last = attempts.at(-1);
   return html`
     <h3>Route</h3>
     <dl class="facts">
       <${Fact} name="Asked for">${requestedModel}<//>
-      <${Fact} name="Served by">${model === null ? null : `${model} at ${provider}${last?.externalId && last.externalId !== model ? `, as ${last.externalId}` : ''}`}<//>
+      <${Fact} name=${outcome === 'failed' ? 'Asked last' : 'Served by'}>${model === null ? null : `${model} at ${provider}${last?.externalId && last.externalId !== model ? `, as ${last.externalId}` : ''}`}<//>
       <${Fact} name="Why">${whyOf(record)}<//>
     </dl>
     ${ruledOut.length > 0 && html`<table class="table"><thead><tr><th scope="col">Ruled out</th><th scope="col">By</th><th scope="col">Why</th></tr></thead><tbody>${ruledOut.map((one, at) => html`<tr key=${at}><td>${one.model} → ${one.provider}</td><td>${one.by}</td><td class="wrap">${one.reason}</td></tr>`)}</tbody></table>`}

@@ -57,6 +57,17 @@ describe('a hedge that was outrun', () => {
   });
 });
 
+test('a request that nobody answered was served by nobody, and its cost is not called unknown', async () => {
+  const { 0: failed } = await asked('/api/logs?outcome=failed');
+  const page = await scene.open(`/dashboard/logs/${failed.id}?tab=facts`);
+  await page.getByText('Asked last').waitFor();
+  expect(await page.getByText('Served by').count()).toBe(0);
+  await page.getByRole('link', { name: 'Tokens and cost' }).click();
+  await page.getByText('No provider answered, so nothing was priced.').waitFor();
+  expect(await page.locator('.figures div').filter({ hasText: 'Cost' }).getAttribute('title')).toBe(null);
+  await scene.leave(page);
+});
+
 test('what another model failed at is no answer of the model that answered', async () => {
   const answers = await asked('/api/views/answers?model=second');
   expect(answers.map(({ provider, answers: own }: any) => [provider, own.map(({ outcome }: any) => outcome)])).toEqual([['mock-b', ['answered']]]);
