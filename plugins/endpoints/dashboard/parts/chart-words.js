@@ -13,7 +13,7 @@ export function Tooltip({ at, index, left, width, kind, lines, format, isByDay }
   const some = lines.filter(({ values }) => values[index] !== null && (kind === 'lines' || values[index] !== 0));
   const rows = some.length === 0 ? lines.slice(0, 1) : kind === 'bars' ? some.toReversed() : some;
   return html`<div class="tooltip" style=${side} aria-hidden="true"><div class="tooltip-time">${isByDay ? dayInUtc(at) : exact(at).replace(/:\d\d\.\d+Z?$/, '')}</div>
-    ${rows.map((line) => html`<div class="tooltip-row" key=${line.label}><${Swatch} colour=${line.colour} /><span>${line.label}</span><b>${aboutPart(format(line.values[index] ?? null), line.estimated?.[index])}</b></div>`)}
+    ${rows.map((line) => html`<div class="tooltip-row" key=${line.label}><${Swatch} colour=${line.colour} /><span class="series">${line.label}</span><b>${aboutPart(format(line.values[index] ?? null), line.estimated?.[index])}</b></div>`)}
   </div>`;
 }
 
@@ -27,6 +27,6 @@ export function ChartTable({ title, times, lines, format, isByDay }) {
 }
 
 /** The colours and their labels. @param {{ lines: import('./time-chart.js').Line[] }} props */
-export const Legend = ({ lines }) => html`<ul class="legend">${lines.map(({ label, colour }) => html`<li key=${label}><${Swatch} colour=${colour} />${label}</li>`)}</ul>`;
+export const Legend = ({ lines }) => html`<ul class="legend">${lines.map(({ label, colour }) => html`<li key=${label}><${Swatch} colour=${colour} /><span class="series" title=${label}>${label}</span></li>`)}</ul>`;
 
 const Swatch = ({ colour }) => html`<span class="swatch" style=${`background:var(${colour})`} />`;

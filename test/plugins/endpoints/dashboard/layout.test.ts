@@ -9,6 +9,7 @@ import type { Stage } from './browser.ts';
 const longModel = `experimental/${'a-model-whose-name-takes-its-time-'.repeat(4)}`.slice(0, 120);
 const longProvider = 'a-provider-with-a-really-long-name-in-another-region-of-the-world';
 const longMeta = 'very-long-key-name-that-is-really-quite-long-indeed';
+const longValue = 'v'.repeat(400);
 const key = { name: 'the key of the team that looks after search and relevance'.padEnd(60, '.'), key: 'a-key-for-this-test' };
 const rtl = 'مرحبا 👩‍👩‍👧 \u202Etxt.exe';
 
@@ -23,7 +24,7 @@ let id = '';
 
 beforeAll(async () => {
   scene = await stage(longCatalogue());
-  const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, at) => [`x-gateway-${at === 0 ? longMeta : `key-${at}`}`, at === 1 ? Buffer.from(rtl).toString('latin1') : `a value of some length ${at}`]));
+  const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, at) => [`x-gateway-${at === 0 ? longMeta : `key-${at}`}`, at === 0 ? longValue : at === 1 ? Buffer.from(rtl).toString('latin1') : `a value of some length ${at}`]));
   const headers = { authorization: `Bearer ${key.key}`, ...metadata };
   id = await scene.chat(rtl, { model: longModel, stream: true }, headers);
   await scene.chat('[[status:500]]', { model: longModel }, headers);
@@ -93,6 +94,27 @@ test('a small sum that is estimated stays in its place on a phone', async () => 
   }
 });
 
+test('what has changed stays beside the figure of Spend that it is about', async () => {
+  const page = await scene.page({ width: 360 });
+  await page.route('**/api/views/spend?*', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), forecast: 0.8, lastMonth: { cost: '0.4', requests: 3 } } });
+  });
+  await page.goto(`${scene.gateway.url}/dashboard/spend`);
+  const name = page.locator('.metric dt').filter({ hasText: 'by its end' });
+  await name.getByText('+100 %').waitFor();
+  expect(await name.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+  await scene.leave(page);
+});
+
+test('a long value is cut in the tooltip of a chart, which stays in the page', async () => {
+  const page = await open(`/dashboard/breakdown?by=meta.${longMeta}&metric=requests&view=time&since=15m`, '.chart svg', 360);
+  await page.locator('.chart svg').first().hover();
+  await page.locator('.tooltip').waitFor();
+  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  await scene.leave(page);
+});
+
 describe('the frame', () => {
   test('shows on a phone where one is', async () => {
     for (const [path, ready] of [['/dashboard/config', '.plugins'], ['/dashboard/playground', '.playground']] as const) {
@@ -134,6 +156,15 @@ describe('a table wider than the page', () => {
     await expect.poll(() => table.getAttribute('data-more')).toContain('left');
     expect((await name.boundingBox())?.x).toBe(before?.x);
     expect(await violations(page)).toEqual([]);
+    await scene.leave(page);
+  });
+
+  test('of the attempts of a request scrolls by keyboard too, and what a provider said can be read', async () => {
+    const page = await open('/dashboard/logs/ID?tab=facts', '.facts', 360);
+    const table = page.getByRole('region', { name: 'Request: a wide table' });
+    await table.focus();
+    expect((await table.getByRole('columnheader', { name: 'What it said' }).boundingBox())?.width).toBeGreaterThan(200);
+    expect(await violations(page, "['scrollable-region-focusable']")).toEqual([]);
     await scene.leave(page);
   });
 
