@@ -9,7 +9,7 @@ let id = '';
 
 beforeAll(async () => {
   scene = await stage();
-  id = await scene.chat('Hello', { reasoning_effort: 'low', stream: true }, { 'x-gateway-team': 'search', 'x-gateway-tenant': 'acme corp' });
+  id = await scene.chat('Hello', { reasoning_effort: 'low', stream: true }, { 'x-gateway-team': 'search', 'x-gateway-tenant': 'acme corp', 'user-agent': 'OpenAI/Python 2.1.0' });
   await scene.chat('Hello [[status:503 attempts:1]]', {}, { 'x-gateway-team': 'support' });
   await scene.chat('[[status:500]]');
   await scene.chat('hi', { model: 'nobody' });
