@@ -2,7 +2,7 @@
 import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { Legend } from '../parts/chart-words.js';
-import { aboutSum } from '../parts/estimate.js';
+import { aboutSum, leftOut } from '../parts/estimate.js';
 import { count, money, numberOf, percent, plural } from '../parts/format.js';
 import { Limits } from '../parts/limits.js';
 import { go, hrefOf, withParams } from '../parts/location.js';
@@ -44,7 +44,7 @@ function Figures({ data }) {
   ];
   return html`<dl class="metrics spend-figures">${figures.map(({ name, value, change, than, note }) => html`<div class="metric" key=${name}>
       <dt>${name}${change !== null && html` <span class="change change-${change.tone}" title=${than}>${change.text}</span>`}</dt><dd class="metric-value">${value}</dd><dd class="metric-note" title=${note}>${note}</dd></div>`)}</dl>
-    <p class="soft spend-note">Days and months are by UTC, as those of budgets are.${total.unpriced > 0 && ` ${plural(total.unpriced, 'request')} of this month ${total.unpriced === 1 ? 'has' : 'have'} no price and ${total.unpriced === 1 ? 'is' : 'are'} not in the sums.`}</p>`;
+    <p class="soft spend-note">Days and months are by UTC, as those of budgets are.${` ${leftOut(total, ' of this month')}`}</p>`;
 }
 
 function ByDay({ data: { points, all, from, to, total } }) {

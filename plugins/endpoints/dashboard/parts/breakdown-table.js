@@ -1,10 +1,11 @@
 /** The ranking of a breakdown: for each value the measure, a bar, the share, and the other figures. A click on a column head sorts by it. */
 import { html, useState } from './html.js';
 import { useData } from './api.js';
+import { leftOut } from './estimate.js';
 import { count, failsMuch, percent } from './format.js';
 import { Icon } from './icons.js';
 import { hrefOf } from './location.js';
-import { measuresOf, written } from './measures.js';
+import { measures, measuresOf, written } from './measures.js';
 import { apiParams, onlyFilter } from './query.js';
 import { SortHead, sorted } from './sort.js';
 import { nameOf } from './value-name.js';
@@ -39,7 +40,8 @@ export function BreakdownTable({ data, name, metric, top, params }) {
   return html`<div class="table-scroll"><table class="table breakdown"><${SortHead} columns=${columns} params=${params} usual="-measure" />
     <tbody>${shown.map((row) => html`<${Row} key=${row.value} row=${row} by=${data.by} measure=${measure} others=${others} most=${most} whole=${whole} earlier=${data.earlier.find(({ value }) => value === row.value)} params=${params} />`)}</tbody>
     <tfoot><tr><th scope="row">${rows.length > shown.length ? `${shown.length} of ${count(rows.length)}${rows.length >= mostRows ? ' or more' : ''}` : 'All'}</th><td class="num"><b>${written(measure, data.total)}</b></td><td /><td /><td /><${Numbers} row=${data.total} others=${others} /></tr></tfoot>
-  </table></div>`;
+  </table></div>
+  ${metric.startsWith('cost') && leftOut(data.total) !== '' && html`<p class="soft">${leftOut(data.total)}</p>`}`;
 }
 
 /** The name of a row whose value is an empty text. The row has no link and nothing below it: no filter finds its requests. */
@@ -53,7 +55,7 @@ function Row({ row, by, measure, others, most, whole, earlier, params }) {
   const link = hrefOf('/dashboard/logs', onlyFilter(new URLSearchParams([...params].filter(([name]) => !['by', 'sub', 'metric', 'view', 'top', 'sort'].includes(name))), { field: by === 'attempt.provider' ? 'tried' : by, value: row.value ?? '', not: false }));
   return html`<tr>
       <td class="cell-name">${sub && html`<button type="button" class="fold" aria-expanded=${isOpen} aria-label=${`${nameOf(row.value)} by ${sub}`} onClick=${() => setOpen(!isOpen)}><${Icon} name=${isOpen ? 'down' : 'right'} /></button>`}${row.value === '' ? empty : html`<a href=${link} title=${row.value}>${nameOf(row.value)}</a>`}</td>
-      <td class="num"><b>${written(measure, row)}</b></td><${Bar} value=${value} most=${most} /><td class="num">${whole === null || whole === 0 || value === null ? '' : percent(value, whole)}</td><td class="num soft">${earlier === undefined ? '–' : written(measure, earlier)}</td>
+      <td class="num" title=${measure === measures.cost ? leftOut(row) : undefined}><b>${written(measure, row)}</b></td><${Bar} value=${value} most=${most} /><td class="num">${whole === null || whole === 0 || value === null ? '' : percent(value, whole)}</td><td class="num soft">${earlier === undefined ? '–' : written(measure, earlier)}</td>
       <${Numbers} row=${row} others=${others} />
     </tr>
     ${isOpen && sub && html`<${Under} by=${by} value=${row.value} sub=${sub} measure=${measure} others=${others} most=${most} params=${params} />`}`;
@@ -68,4 +70,4 @@ function Under({ by, value, sub, measure, others, most, params }) {
 
 const Bar = ({ value, most }) => html`<td class="cell-bar"><i style=${`width:${most > 0 ? (100 * (value ?? 0)) / most : 0}%`} /></td>`;
 
-const Numbers = ({ row, others }) => others.map((other) => html`<td key=${other.name} class="num ${other.name === 'error-rate' && failsMuch(row) ? 'is-bad' : ''}" title=${other.name === 'cost' && row.unpriced > 0 ? `${count(row.unpriced)} without a price are left out` : undefined}>${written(other, row)}</td>`);
+const Numbers = ({ row, others }) => others.map((other) => html`<td key=${other.name} class="num ${other.name === 'error-rate' && failsMuch(row) ? 'is-bad' : ''}" title=${other.name === 'cost' ? leftOut(row) : undefined}>${written(other, row)}</td>`);

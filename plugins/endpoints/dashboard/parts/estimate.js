@@ -1,6 +1,6 @@
 /** Marks figures that are not the provider's own counts: with a sign, with a title, and with a word for screen readers. */
 import { html } from './html.js';
-import { count, unknown } from './format.js';
+import { count, plural, unknown } from './format.js';
 
 /** Why a figure is an estimate, for the middle of a sentence. */
 export const whyEstimated = 'an estimate: the provider sent no count of its tokens';
@@ -28,3 +28,6 @@ export const partly = (row) => (isRough(row) ? ', some of it estimated' : '');
 
 /** A sum, marked with the number of its requests that are estimated, where these matter. @param {string} text @param {{ estimated?: number, requests: number }} row */
 export const aboutSum = (text, { estimated = 0, requests }) => about(text, isRough({ estimated, requests }), `${count(estimated)} of ${count(requests)} requests are estimated: their provider sent no count of tokens`);
+
+/** What a sum of costs leaves out, as a sentence; empty where that is nothing. @param {{ unpriced?: number }} row @param {string} [of] which requests these are */
+export const leftOut = ({ unpriced = 0 }, of = '') => (unpriced === 0 ? '' : `${plural(unpriced, 'request')}${of} ${unpriced === 1 ? 'has no price and is' : 'have no price and are'} not in the sums.`);

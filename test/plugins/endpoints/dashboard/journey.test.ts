@@ -222,6 +222,17 @@ describe('a model without a price, a request without bodies', () => {
     expect(await page.locator('.figures').textContent()).toMatch(/Cost–/);
     expect(await page.locator('body').textContent()).not.toContain('$0');
   });
+
+  test('are said to be in no sum, where costs are added up', async () => {
+    for (const path of ['breakdown', 'breakdown?metric=cost-per-request']) {
+      await page.goto(`${scene.gateway.url}/dashboard/${path}`);
+      await page.getByText('1 request has no price and is not in the sums.').waitFor();
+    }
+    expect(await page.getByRole('row', { name: 'unpriced' }).locator('[title="1 request has no price and is not in the sums."]').textContent()).toBe('–');
+    await page.goto(`${scene.gateway.url}/dashboard/breakdown?metric=requests`);
+    await page.locator('.breakdown tfoot').waitFor();
+    expect(await page.getByText('not in the sums').count()).toBe(0);
+  });
 });
 
 describe('with an admin key', () => {
