@@ -10,8 +10,16 @@ export const Notice = ({ title, children, icon = 'alert', tone = 'quiet' }) => h
 const words = {
   unreachable: ['The gateway does not answer', 'It may be restarting. This page tries again by itself.'],
   invalid_value: ['This filter cannot be read', ''],
-  log_unavailable: ['The log store is away', 'Requests are served as before, and their records wait.'],
+  log_unavailable: ['The log store is away', ''],
 };
+/** The store may be there, and have too much to read. */
+const late = ['The log did not answer in time', 'A shorter range has less to add up.'];
+
+/** @param {{ code: string, message: string, status: number }} error */
+function wordsOf({ code, message, status }) {
+  if (code === 'log_unavailable' && message.includes(': timeout.')) return late;
+  return words[/** @type {keyof typeof words} */ (code)] ?? (status === 503 ? words.log_unavailable : ['This cannot be shown', '']);
+}
 
 const againMs = 3000;
 
@@ -23,8 +31,8 @@ export function Fault({ error, retry }) {
     const timer = setTimeout(retry, againMs);
     return () => clearTimeout(timer);
   }, [error]);
-  const [title, more] = words[/** @type {keyof typeof words} */ (error.code)] ?? (error.status === 503 ? words.log_unavailable : ['This cannot be shown', '']);
-  return html`<${Notice} tone="bad" title=${title}>${error.message}${more === '' ? '' : ` ${more}`} ${retry && html`<button type="button" class="link" onClick=${retry}>Try again</button>`}<//>`;
+  const [title, more] = wordsOf(error);
+  return html`<${Notice} tone="bad" title=${title}>${error.message === `${title}.` ? '' : error.message}${more === '' ? '' : ` ${more}`} ${retry && html`<button type="button" class="link" onClick=${retry}>Try again</button>`}<//>`;
 }
 
 /** The notice for a module that the gateway no longer has. @param {{ what: string }} props */

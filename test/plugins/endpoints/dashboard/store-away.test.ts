@@ -15,6 +15,8 @@ import { launchBrowser } from './browser.ts';
 
 const log = memoryLog();
 let isAway = false;
+/** It is there, and takes longer than anybody waits. */
+let isLate = false;
 /** Why it is away. */
 let fault: 'refused' | 'journal_not_written' = 'refused';
 /** What the sums of a filter wait for. */
@@ -26,9 +28,9 @@ let page: Page;
 
 /** The log in memory, as a store that can be away. */
 function withAbsence(reader: MemoryLog): MemoryLog {
-  const away = new GatewayError('log_unavailable', 'The request log cannot be read now: refused.');
+  const away = () => new GatewayError('log_unavailable', `The request log cannot be read now: ${isLate ? 'timeout' : 'refused'}. Requests are served as before, and their records wait.`);
   const unlessAway = <Name extends 'list' | 'get' | 'stats' | 'series' | 'facets' | 'metadataKeys'>(name: Name): LogReader[Name] => (async (...args: never[]) => {
-    if (isAway) throw away;
+    if (isAway || isLate) throw away();
     return await (reader[name] as (...given: never[]) => Promise<unknown>)(...args);
   }) as unknown as LogReader[Name];
   const series: LogReader['series'] = async (...args) => {
@@ -64,6 +66,7 @@ async function newPage(): Promise<Page> {
 
 afterEach(() => {
   isAway = false;
+  isLate = false;
   fault = 'refused';
 });
 afterAll(async () => {
@@ -113,7 +116,15 @@ test('a question that fails leaves no answer to another one', async () => {
   isAway = true;
   await page.locator('.pickers select').nth(1).selectOption('provider');
   await page.getByText('cannot be read now').waitFor();
+  expect((await page.locator('main').innerText()).match(/Requests are served as before, and their records wait/g)).toHaveLength(1);
   expect(await page.locator('.breakdown').count()).toBe(0);
+});
+
+test('a question that takes too long is not called an absence of the store', async () => {
+  isLate = true;
+  await page.goto(`${url}/dashboard/breakdown?by=provider&since=30d`);
+  await page.getByText('cannot be read now: timeout').waitFor();
+  expect(await page.locator('main .notice').allInnerTexts()).toEqual([expect.stringMatching(/^The log did not answer in time\s+The request log cannot be read now: timeout\. Requests are served as before, and their records wait\. A shorter range has less to add up\. Try again$/)]);
 });
 
 test('rows do not wait for the sums of their filter', async () => {
