@@ -27,7 +27,7 @@ export function SpendPage({ params }) {
   return html`<${Head} title="Spend"><label class="head-pick">By <select aria-label="By" value=${by} onChange=${(event) => go(withParams({ by: event.target.value }), { replace: true })}>${names.map((name) => html`<option key=${name} value=${name}>${dimensions[/** @type {keyof typeof dimensions} */ (name)] ?? name}</option>`)}</select></label><//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null ? error === null && html`<${Skeleton} rows=${8} />` : html`<${Figures} data=${data} /><${ByDay} data=${data} /><${Rows} data=${data} />`}
-    <${Limits} />`;
+    <div hidden=${data === null && error === null}><${Limits} /></div>`;
 }
 
 const monthOf = (at) => new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }).format(at);

@@ -52,6 +52,23 @@ test('Spend says what a team spends, and whose budget is nearly used', async () 
   await page.getByRole('button', { name: 'Yesterday' }).waitFor();
 });
 
+test('the budgets of Spend do not stand where its figures will be', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  await page.route('**/api/views/spend?*', async (route) => {
+    await promise;
+    await route.continue();
+  });
+  const limits = page.waitForResponse('**/api/limits');
+  await page.goto(`${scene.gateway.url}/dashboard/spend`);
+  await limits;
+  const budgets = page.getByText('Limits and budgets');
+  await budgets.waitFor({ state: 'attached' });
+  expect(await budgets.isVisible()).toBe(false);
+  resolve();
+  await budgets.waitFor();
+  await page.unroute('**/api/views/spend?*');
+});
+
 test('Keys shows how full each limit is, the fullest first, and how many requests were refused', async () => {
   for (let at = 0; at < 5; at++) await scene.chat('hi', {}, of('tenant-id', '<b>acme</b>'));
   await page.goto(`${scene.gateway.url}/dashboard/keys`);
