@@ -25,7 +25,7 @@ const heapBytesPerRequest = 131_072;
 const ownBytes = 33_554_432;
 /** The least room for requests, so that no bound is below zero. */
 const leastBytes = 1_048_576;
-/** A worker starts and serves in it, however many there are. */
+/** The least heap of a worker, however many workers there are: it can start and serve in it. */
 const leastHeap = 67_108_864;
 
 /** The bounds of a process whose config names none. */
@@ -43,7 +43,7 @@ function givenHeap(): number | null {
 
 const megabyte = 1_048_576;
 
-/** What Node is told of the heap of each of several workers; nothing where the heap that it takes by itself is no larger. */
+/** The options of Node that limit the heap of each worker; none where Node's own limit is no higher. */
 export function heapFlagsOf(workers: number): string[] {
   if (givenHeap() !== null) return [];
   // wire: 0 or more than there is: nothing bounds the memory of this process

@@ -1,26 +1,35 @@
 /** A process with little memory: more bodies than it has room for are refused, and do not end it. */
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { heapFlagsOf } from '../../core/http/in-flight.ts';
 import { start } from '../_kit/executable.ts';
 import { oneUpstream } from '../_kit/gateway.ts';
 import { answers, completion, startUpstream } from '../_kit/upstream.ts';
 import { admin, ask, config, measured } from './workers-scene.ts';
 
-/** What a gateway says is its limit of bytes in work, with so much memory for its container. */
-async function boundOf(workers: number, megabytes: number, options = ''): Promise<number> {
-  const contained = `--import=data:text/javascript,process.constrainedMemory=()=>${megabytes * 1_048_576}`;
-  const gateway = await start(config({ workers }, measured), { NODE_OPTIONS: `${contained} ${options}` });
-  const { text } = await ask(`${gateway.url}/metrics`, { headers: admin });
-  expect(await gateway.stop()).toBe(0);
-  return Number(/^gateway_in_flight_bytes_limit (\d+)/m.exec(text)?.[1]);
-}
+const mebibyte = 1_048_576;
 
 test('workers share the memory of their container: the heaps of all of them take half of it', async () => {
-  const mebibyte = 1_048_576;
+  const contained = `--import=data:text/javascript,process.constrainedMemory=()=>${768 * mebibyte}`;
+  const gateway = await start(config({ workers: 2 }, measured), { NODE_OPTIONS: contained });
+  const { text } = await ask(`${gateway.url}/metrics`, { headers: admin });
+  expect(await gateway.stop()).toBe(0);
   // an eighth of what the gateway itself leaves of the heap, in each of two workers
-  expect(await boundOf(2, 768)).toBe((2 * (192 - 32) * mebibyte) / 8);
-  expect(await boundOf(2, 768, '--max-old-space-size=96')).toBe((2 * (96 - 32) * mebibyte) / 8);
-  // a worker needs some heap, however little there is
-  expect(await boundOf(2, 128)).toBe((2 * (64 - 32) * mebibyte) / 8);
+  expect(Number(/^gateway_in_flight_bytes_limit (\d+)/m.exec(text)?.[1])).toBe((2 * (192 - 32) * mebibyte) / 8);
+});
+
+test.each<[string, number, number, string | undefined, string[]]>([
+  ['half of the memory, divided by the number of workers', 4, 2048, undefined, ['--max-old-space-size=256']],
+  ['64 MB at the least', 2, 128, undefined, ['--max-old-space-size=64']],
+  ['what the operator says', 2, 768, '--max-old-space-size=96', []],
+  ['what Node takes by itself, where that is no more', 1, 1_000_000, undefined, []],
+])('the heap of a worker is %s', (_, workers, megabytes, options, flags) => {
+  vi.stubEnv('NODE_OPTIONS', options);
+  const memory = vi.spyOn(process, 'constrainedMemory').mockReturnValue(megabytes * mebibyte);
+  onTestFinished(() => {
+    memory.mockRestore();
+    vi.unstubAllEnvs();
+  });
+  expect(heapFlagsOf(workers)).toEqual(flags);
 });
 
 test('a heap of 64 MB is not filled by bodies, with the limits that nobody has set', async () => {
