@@ -142,7 +142,7 @@ function kindOf(code: ErrorCode | ErrorKind): Omit<ErrorKind, 'type'> & { readon
 
 const brand = Symbol.for('model-gateway.error');
 
-/** safety: a text of a caller that was cut may end with half of a character, and strict readers of JSON refuse all of a reply that has one. A plugin may be JavaScript, and give what is no text. */
+/** safety: a text of a caller that was cut may end with half of a character, and strict readers of JSON refuse all of a reply that has one. A plugin may be JavaScript, and pass a value that is not a text. */
 const wellFormed = <Text extends string | null>(text: Text): Text => (typeof text === 'string' ? (text.toWellFormed() as Text) : text);
 
 /** An error that a caller may see. Its message must not contain a key, an address of a provider, or a prompt. */

@@ -44,7 +44,7 @@ function header(draft: Draft, { of, command }: Origin): string {
 
 /**
  * A heading with the lines below it; nothing where there are none.
- * safety: the lines quote names, which users of the other gateway gave to their keys; one with a line break in it would end the comment, and what follows would be a setting.
+ * safety: the lines quote names, which users of the other gateway gave to their keys; a name with a line break would end the comment, and the rest of the name would be a setting.
  */
 export const section = (heading: string, lines: readonly string[]): string[] => (lines.length === 0 ? [] : [heading, ...lines.map((line) => `  ${printable(line)}`)]);
 

@@ -146,7 +146,7 @@ function isCertificate(text: string): boolean {
   }
 }
 
-/** The settings that an entry has beside those of every provider. */
+/** The settings of an entry that not every provider has. */
 const ownSettings = (value: ProviderBlock): (readonly [string, string])[] => Object.entries(value as Record<string, unknown>).filter((setting): setting is [string, string] => !ownFields.has(setting[0]));
 
 /** Warns of settings that no dialect of the provider knows, because they would do nothing. Where a plugin answers without a dialect, this is not known. @param models may name other dialects for a provider, which read its settings too */

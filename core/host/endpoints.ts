@@ -44,7 +44,7 @@ export function createRoutes() {
 
 const unusable = ({ method, path }: Pick<Route, 'method' | 'path'>, fault: string): Error => new Error(`the endpoint ${method} ${path} cannot be used: ${fault}`);
 
-/** Throws where the router of the port takes no such path. safety: the port would say so after the start, of no plugin, and nobody would close what the plugins have opened. */
+/** Throws where the router does not accept the path. safety: otherwise the router would throw after all plugins have started, without the name of the plugin, and nothing would close what the plugins have opened. */
 function checkPath(router: H3, { method, path }: Route): void {
   try {
     router.on(method, path, () => null);

@@ -46,9 +46,9 @@ const megabyte = 1_048_576;
 /** The options of Node that limit the heap of each worker; none where Node's own limit is no higher. */
 export function heapFlagsOf(workers: number): string[] {
   if (givenHeap() !== null) return [];
-  // wire: 0 or more than there is: nothing bounds the memory of this process
+  // wire: Node gives 0, or more than the machine has, where nothing limits the memory of this process
   const memory = Math.min(totalmem(), process.constrainedMemory() || Infinity);
-  // safety: each process takes half of the memory for its heap, as if it had it alone. The heaps of two workers filled all of it under large bodies, and the kernel ended one
+  // safety: Node gives each process half of the memory for its heap, whatever else runs. Under large bodies the heaps of two workers filled the memory, and the kernel killed one worker
   const share = Math.max(leastHeap, memory / 2 / workers);
   return share < getHeapStatistics().heap_size_limit ? [`--max-old-space-size=${Math.floor(share / megabyte)}`] : [];
 }

@@ -164,7 +164,7 @@ export interface Attempt {
   sends(request: SentRequest): void;
   /** Reports what the provider has counted before the answer begins. The counts are on record where the attempt ends before its answer. */
   counts(usage: Usage): void;
-  /** Tells that the attempt fails while other requests of it are under way. The gateway closes their connections, and a provider that goes on bills them. */
+  /** Reports that the attempt fails while other requests of this attempt run. The gateway closes their connections, and a provider that goes on bills these requests. */
   leaves(): void;
 }
 

@@ -19,7 +19,7 @@ export class Wait {
     this.#ms = patienceOf(tapped.hook);
   }
 
-  /** Resolves as the observer's promise does, and without a value when that is late. Resolves at once where the observer is not waited for. An observer that fails when nobody waits any more is reported. */
+  /** Resolves as the observer's promise does, or without a value when the observer is late. Resolves at once where the observer is not waited for. The error of an observer that nobody waits for is reported. */
   for(answer: Promise<unknown>): Promise<unknown> {
     const startedAt = performance.now();
     return new Promise((resolve, reject) => {

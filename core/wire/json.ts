@@ -7,7 +7,7 @@ import { isFields } from './fields.ts';
  * Parses the body of a request. If a key comes twice, the last value counts, also in what is sent to the provider.
  * Throws a GatewayError: `invalid_json`, `invalid_utf8`, `json_too_deep` (more than `maxDepth` levels), `invalid_request` for the key
  * `__proto__` at the top, `invalid_value` for a number beyond the range of a double.
- * @param weigh called with the number of objects, of their members and of arrays before they are made; it throws where there is no room for them
+ * @param weigh called with the number of objects, members and arrays before they are made; it throws where there is no memory for them
  */
 export function parseJson(bytes: Buffer, maxDepth: number, weigh?: (parts: number) => void): unknown {
   if (bytes.length === 0) throw new GatewayError('invalid_json', 'The request body is empty; a JSON object is expected.');
@@ -145,11 +145,11 @@ const manyDigits = 16;
 /** True if the brackets outside strings are nested deeper than `limit` levels. */
 export const isDeeper = (bytes: Buffer, limit: number): boolean => shapeOf(bytes, limit) === null;
 
-/** The number of objects, of their members, and of arrays in a JSON text. */
+/** The number of objects, members and arrays in a JSON text. */
 export const partsIn = (bytes: Buffer): number => shapeOf(bytes, Infinity)?.parts ?? 0;
 
 interface Shape {
-  /** The number of objects, of their members, and of arrays. */
+  /** The number of objects, members and arrays. */
   readonly parts: number;
   /** A number outside of strings may lose digits in a double. */
   readonly hasLongNumber: boolean;

@@ -20,9 +20,9 @@ type Options = FromSchema<typeof schema>;
 
 /** cost: a write for each line is a system call that waits for the file or the terminal, a twentieth of the CPU of a plain request (test/bench). */
 const gatherMs = 20;
-/** safety: what a reader leaves in its pipe waits in memory, and a log driver that hangs would fill all of it. */
+/** safety: lines that nobody reads from the pipe wait in memory. Without this limit, a log driver that hangs would fill the memory. */
 const mostWaitingBytes = 8_388_608;
-/** A caller may write any text in the place of a model. */
+/** The most characters of the model in a line: a caller may send any text as the model. */
 const longestName = 100;
 
 export default definePlugin<Options>({

@@ -32,7 +32,7 @@ export function placeOf(after: unknown): BlockPlace {
 }
 
 /**
- * Where to cut a text so that so many units come before the cut: behind a character that would be parted there.
+ * The place to cut a text after `units` UTF-16 units; one unit later where the cut would part a character.
  * wire: half of a character is a 400 (Anthropic: error text "not valid JSON: no low surrogate in string"). A client may have changed the text since.
  */
 export const cutAt = (text: string, units: number): number => (/^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, units - 1), units + 1)) ? units + 1 : units);

@@ -171,7 +171,7 @@ export const vendors: readonly Vendor[] = [
     countsLogprobs: true,
     families: [
       { match: /gpt-oss/, efforts: gptOss },
-      // wire: above `high` these know `max`, and think many times longer then (anomalyco/models.dev#3777, 2026-07, and #6237, 2026-09; langchain-ai/open-swe#1415, 2026-06)
+      // wire: these models accept `max` above `high`, and think many times longer with it (anomalyco/models.dev#3777, 2026-07, and #6237, 2026-09; langchain-ai/open-swe#1415, 2026-06)
       { match: /deepseek-v4|glm-5p[2-9]|kimi-k3/, efforts: saidAs('none', 'low', 'low', 'medium', 'high', 'max') },
     ],
   },

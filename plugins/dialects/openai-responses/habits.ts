@@ -18,7 +18,7 @@ export interface Habits {
   readonly takesSeed: boolean;
   /** True if it takes `reasoning.max_tokens`. */
   readonly takesBudget: boolean;
-  /** True if it knows the effort `max`, above `xhigh`. */
+  /** True if it accepts the effort `max`, above `xhigh`. */
   readonly knowsMax: boolean;
   /** True if it sends the text of its reasoning only when `reasoning.summary` is set. */
   readonly asksSummary: boolean;

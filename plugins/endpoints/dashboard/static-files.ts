@@ -110,7 +110,7 @@ export function serveFile(file: StaticFile, headers: Readonly<Record<string, str
   return { headers: { ...common, 'content-type': file.type, ...(coding !== 'identity' && { 'content-encoding': coding }) }, body: encoded(file, coding) };
 }
 
-// cost: requests wait while a file is compressed. Quality 9 takes ten times as long as 5 (300 ms for all files) and saves one byte in a thousand
+// cost: all requests wait while a file is compressed. Quality 9 takes ten times as long as 5 (300 ms for all files) and saves one byte in a thousand
 const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
 /** The bytes of a file in a coding. */

@@ -81,7 +81,7 @@ function begin(folder: string): string {
   return unfinished;
 }
 
-/** safety: the log gets its name last. A backup that is killed leaves no part of it that passes for a whole one. */
+/** safety: the copy gets the name of a log last, so a backup that is killed leaves no part of a log that could be taken for the whole. */
 async function copyInto(folder: string, { unfinished, dataDir }: { readonly unfinished: string; readonly dataDir: string }): Promise<void> {
   const database = new DatabaseSync(sqliteFile(dataDir), { readOnly: true, timeout: 5000 });
   try {

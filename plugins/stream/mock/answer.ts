@@ -119,7 +119,7 @@ function chooseTools({ tools, toolChoice, parallelToolCalls }: ChatRequest, prom
   return [offered.find(({ name }) => said.includes(name)) ?? offered.slice(0, 1)].flat();
 }
 
-/** A choice among some of the tools; null: the choice is another one. */
+/** The mode and the names of `allowed_tools`; null: the tool choice is of another kind. */
 function allowedBy(toolChoice: ChatRequest['toolChoice']): { readonly mode: unknown; readonly names: readonly unknown[] } | null {
   if (typeof toolChoice !== 'object' || toolChoice?.type !== 'allowed_tools') return null;
   const { mode, tools } = fieldsOf(toolChoice['allowed_tools']);

@@ -139,7 +139,7 @@ function taken(bytes: Bytes, fault: (thrown: unknown) => GatewayError): Buffer |
 }
 
 function decodeBody(bytes: Buffer, { dialect, target, limits: { inFlightBytes } }: Omit<AnswerParts, 'wire'>): readonly Chunk[] {
-  // safety: `{},` is three bytes, and takes a hundred of the heap. One answer of 31 MB of them ended a process with a heap of 512 MB
+  // safety: `{},` is three bytes of JSON, and takes a hundred bytes of the heap. One answer of 31 MB of them ended a process with a heap of 512 MB
   if (bytes.length * bytesPerPart > inFlightBytes && partsIn(bytes) * bytesPerPart > inFlightBytes) throw new GatewayError('upstream_response_too_large', "The provider's answer has more objects and names than this gateway has memory for.");
   let body: unknown;
   try {

@@ -1,4 +1,4 @@
-/** Which candidates of a dry run a request cannot be said to. The request itself finds that out at each attempt, before anything is sent. */
+/** Finds the candidates of a dry run whose wire format cannot express the request. A real request finds that out at each attempt, before anything is sent. */
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import { drop } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -6,8 +6,8 @@ import type { Dialect } from '../../../core/wire/dialect.ts';
 import { encodeBy } from '../../../core/wire/native.ts';
 import { Images } from './images/images.ts';
 
-/** The candidates as they would be asked: those whose format cannot express the request are dropped, and stand before all that are dropped already, because the caller would be told why of them. */
-export function sayable(candidates: readonly Candidate[], context: Normalised, dialects: ReadonlyMap<string, Dialect>): readonly Candidate[] {
+/** The candidates as a real request would ask them. A candidate whose format cannot express the request is dropped. It comes before the candidates that were dropped already, because a real request would return its error. */
+export function expressible(candidates: readonly Candidate[], context: Normalised, dialects: ReadonlyMap<string, Dialect>): readonly Candidate[] {
   const tried = candidates.map((candidate) => {
     const error = candidate.dropped === null ? refusalOf(candidate, context, dialects) : null;
     return { candidate: error === null ? candidate : drop(candidate, { by: 'stream/upstream', reason: error.message, error }), isRefused: error !== null };
@@ -22,14 +22,14 @@ function refusalOf({ provider, model, mapping, reasoning, answeredBy }: Candidat
   const dialect = dialects.get(mapping.dialect ?? provider.dialect);
   if (dialect === undefined || answeredBy !== null || request.ask !== undefined) return null;
   const target = { provider, model, mapping, reasoning: reasoning ?? request.reasoning, form: request.form };
-  // what these images are is known only when they have been fetched
+  // the images are not fetched in a dry run, so nobody knows whether the format can express them
   if (Images.areNeeded(context, dialect, target)) return null;
   try {
     encodeBy(dialect, request, target);
     return null;
   } catch (thrown) {
     if (GatewayError.is(thrown) && thrown.code === 'unsupported_value') return thrown;
-    // the request itself would be told
+    // another error is no reason to drop the candidate: a real request would return it
     return null;
   }
 }

@@ -20,7 +20,7 @@ import { connectionsBy } from './connection.ts';
 import { dispatch } from './dispatch.ts';
 import type { AttemptParts, Upstream } from './dispatch.ts';
 import { wayTo } from '../../../core/wire/egress/way.ts';
-import { sayable } from './dry-run.ts';
+import { expressible } from './dry-run.ts';
 import { embed } from './embeddings.ts';
 import { createIdentities } from './identities.ts';
 import { publicInternet } from './images/addresses.ts';
@@ -47,8 +47,8 @@ export const upstreamBy = (reach: Reach): AnyPlugin => definePlugin({
       upstreams.set(provider.id, open);
       return open;
     };
-    // cost: a request is encoded when it is sent; a dry run is sent to nobody
-    hooks.route.tap({ stage: LATE }, (candidates, context) => (context.isDryRun ? sayable(candidates, context, dialects) : candidates));
+    // cost: only a dry run is encoded here; a real request is encoded when it is sent
+    hooks.route.tap({ stage: LATE }, (candidates, context) => (context.isDryRun ? expressible(candidates, context, dialects) : candidates));
     hooks.open.tapPromise({ stage: LATE }, async (context) => {
       const { attempt } = context;
       const { provider: entry, mapping, model } = attempt.candidate;

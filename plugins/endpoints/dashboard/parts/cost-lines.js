@@ -20,7 +20,7 @@ function linesOf({ promptTokens, completionTokens, reasoningTokens, cachedTokens
 /** Attempts that used tokens and whose answers the caller did not get. */
 const lostOf = ({ attempts }) => attempts.filter(({ used }) => used !== undefined);
 
-/** Whether nobody answered and no attempt used anything: no sum counts such a request as one without a price. @param {any} record */
+/** Whether no provider answered and no attempt used tokens. The sums do not count such a request as one without a price. @param {any} record */
 export const isUnanswered = (record) => record.cost === null && (record.outcome === 'failed' || record.outcome === 'refused') && lostOf(record).length === 0;
 
 /** @param {{ data: any }} props */

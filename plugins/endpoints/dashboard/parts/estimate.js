@@ -29,5 +29,5 @@ export const partly = (row) => (isRough(row) ? ', some of it estimated' : '');
 /** A sum, marked with the number of its requests that are estimated, where these matter. @param {string} text @param {{ estimated?: number, requests: number }} row */
 export const aboutSum = (text, { estimated = 0, requests }) => about(text, isRough({ estimated, requests }), `${count(estimated)} of ${count(requests)} requests are estimated: their provider sent no count of tokens`);
 
-/** What a sum of costs leaves out, as a sentence; empty where that is nothing. @param {{ unpriced?: number }} row @param {string} [of] which requests these are */
+/** A sentence about the requests that a sum of costs leaves out; empty where it leaves out none. @param {{ unpriced?: number }} row @param {string} [of] which requests these are */
 export const leftOut = ({ unpriced = 0 }, of = '') => (unpriced === 0 ? '' : `${plural(unpriced, 'request')}${of} ${unpriced === 1 ? 'has no price and is' : 'have no price and are'} not in the sums.`);

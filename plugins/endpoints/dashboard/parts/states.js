@@ -12,7 +12,7 @@ const words = {
   invalid_value: ['This filter cannot be read', ''],
   log_unavailable: ['The log store is away', ''],
 };
-/** The store may be there, and have too much to read. */
+/** The title and the advice for a time limit: the store may be well, and have too much to read. */
 const late = ['The log did not answer in time', 'A shorter range has less to add up.'];
 
 /** @param {{ code: string, message: string, status: number }} error */

@@ -24,7 +24,7 @@ export interface TailEvents {
   removed(bytes: number): void;
   /** Called with the number of bytes that were not a frame, and were skipped. */
   damaged(bytes: number, segment: number): void;
-  /** The cursor cannot be written. */
+  /** Called when the cursor cannot be written. */
   unnoted(reason: string): void;
   /** Whether the end of this request is in another journal. */
   endsElsewhere?(id: string): boolean;

@@ -192,7 +192,7 @@ function tagSql(condition: Condition, keyed: Keyed, { params, grammar }: Writing
   if (isSomeTags(condition)) return `${grammar.keyedText(keyed, params.bind)} in (${condition.values.map((value) => params.add(value)).join(', ')})`;
   const named = condition.values.filter((value) => value !== '');
   const parts = named.length === 0 ? [] : [`exists (select 1 from gateway_tags t2 where t2.id = r.id and t2.name = ${params.add(tagNameOf(condition))} and t2.value in (${named.map((value) => params.add(tagText(value))).join(', ')}))`];
-  // cost: without a value the index of tags is read from the first value of the name to the last, for each row
+  // cost: a look-up by name alone would read the index of tags from the first value of the name to the last, for each row
   return [...parts, ...(named.length < condition.values.length ? [`${grammar.keyedText(keyed, params.bind)} is null`] : [])].join(' or ');
 }
 

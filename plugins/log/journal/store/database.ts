@@ -1,4 +1,4 @@
-/** The store for `gateway db` and `gateway doctor`: reads which migrations it has without changing it, applies the others, and says why it takes no records. */
+/** The store for `gateway db` and `gateway doctor`: reads which migrations it has without changing it, applies the others, and says why the store takes no records. */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { Client } from 'pg';
@@ -14,7 +14,7 @@ export interface Database {
   /** Its address without a password. */
   readonly place: string;
   migrations(): Promise<readonly MigrationState[]>;
-  /** Why it takes no records although it answers, and what to do; null: nothing is known to keep it from that. */
+  /** Why the database takes no records although it answers, and what to do; null: no reason is known. */
   hindrance(): Promise<{ readonly text: string; readonly fix: string } | null>;
   migrate(): Promise<void>;
 }
@@ -78,7 +78,7 @@ async function ofServer(client: Client): Promise<readonly MigrationState[]> {
   return await stateOf(async (sql) => (isBegun ? (await client.query<Record<string, unknown>>(sql)).rows : []), postgresMigrations);
 }
 
-/** A partition can be made by the owner of its table alone, so the user that writes needs more than the right to insert. */
+/** Only the owner of a table can add a partition to it, so the user needs more than the right to insert. */
 const standing = `
   select current_user as name, current_setting('transaction_read_only') = 'on' as "isReadOnly", current_setting('server_encoding') as encoding,
   current_schema() as schema, coalesce(has_schema_privilege(current_schema()::text, 'CREATE'), false) as "mayCreate",
@@ -99,7 +99,7 @@ async function hindranceOn(client: Client): Promise<{ text: string; fix: string 
   if (schema === null) return { text: `has no schema for tables: none of the search_path of ${name} is there`, fix: 'create one of them' };
   if (!mayCreate) return { text: `takes no records of a new week, because ${name} may not create tables in the schema ${schema}`, fix: `grant create on schema ${schema} to ${name}` };
   if (foreign !== null) return { text: `takes no records of a new week, because ${name} does not own ${foreign}`, fix: `alter table … owner to ${name}` };
-  // SQL_ASCII takes every byte, and UTF-8 comes back as it went in
+  // SQL_ASCII stores every byte as it is, so UTF-8 text stays whole
   if (encoding !== 'UTF8' && encoding !== 'SQL_ASCII') return { text: `is in ${encoding}, so records with other characters become dead letters`, fix: 'let url of log/journal lead to a database with the encoding UTF8' };
   return null;
 }

@@ -25,7 +25,7 @@ function namesSeveralHosts(url: string): boolean {
   return (authority.split('@').at(-1) ?? '').includes(',') || /[?&]host=[^&]*(?:,|%2c)/i.test(rest);
 }
 
-/** What is wrong with the address, and what to write; null: the driver can read it. It holds no part of the address, which may have a password. */
+/** What is wrong with the address, and what to write; null: the driver can read the address. The text quotes no part of the address, which may hold a password. */
 export function faultOfAddress(url: string | null): string | null {
   if (url === null) return '`store: postgres` needs `url`, for example url: ${DATABASE_URL}';
   if (namesSeveralHosts(url)) return '`url` names several hosts, and a connection is made to one: write a name, or the address of a proxy, that leads to the primary';

@@ -38,7 +38,7 @@ export interface Store extends Reader {
   open(): Promise<void>;
   /** Resolves when all rows are committed. Rows that are there already stay as they are. */
   insert(rows: readonly Row[]): Promise<void>;
-  /** Rejects if the store does not answer, or has no tables. */
+  /** Rejects where the store does not answer, or has no tables. */
   ping(): Promise<void>;
   /** Deletes some older records; false if none are left. `isExact`: the sums of a period that begins before this moment are computed again, so that they count no deleted record. */
   retain(before: number, isExact?: boolean): Promise<boolean>;
