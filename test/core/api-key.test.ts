@@ -7,14 +7,14 @@ import { createApiKey } from '../../core/api-key.ts';
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const numberOf = (text: string): number => text.split('').reduce((number, digit) => number * 62 + alphabet.indexOf(digit), 0);
 
-test('a key tells its kind, its id, and whether it was mistyped', () => {
+test('a key contains its kind, its id and a checksum', () => {
   const { key, id } = createApiKey();
   expect(key).toMatch(/^gwk_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$/);
   expect(key).toContain(`_${id}_`);
   expect(numberOf(key.slice(-6))).toBe(crc32(key.slice(0, -6)));
 });
 
-test('what the config gets is the hash of the whole key', () => {
+test('the hash for the config is that of the whole key', () => {
   const { key, hash } = createApiKey();
   expect(hash).toBe(`sha256:${createHash('sha256').update(key).digest('hex')}`);
 });

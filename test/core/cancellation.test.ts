@@ -1,4 +1,4 @@
-/** Cancellation: who is called back, how often, and what others see of it. */
+/** Cancellation: which listeners are called, how often, and what its AbortSignal shows. */
 import { describe, expect, it } from 'vitest';
 import { Cancellation } from '../../core/cancellation.ts';
 
@@ -21,7 +21,7 @@ describe('a cancellation', () => {
     expect(() => cancellation.throwIfCancelled()).toThrow(reason);
   });
 
-  it('calls no listener that was removed before, wherever it stood', () => {
+  it('calls no listener that was removed before', () => {
     const { cancellation, called, remove } = listening('a', 'b', 'c', 'd');
     for (const name of ['b', 'd', 'd']) remove[name]?.();
     cancellation.onCancel(() => void called.push('e'));
@@ -29,7 +29,7 @@ describe('a cancellation', () => {
     expect(called).toEqual(['a', 'c', 'e']);
   });
 
-  it('calls each of the others where a listener removes itself', () => {
+  it('calls the other listeners where one removes itself', () => {
     const { cancellation, called } = listening();
     const removeFirst = cancellation.onCancel(() => {
       called.push('first');
@@ -40,7 +40,7 @@ describe('a cancellation', () => {
     expect(called).toEqual(['first', 'second']);
   });
 
-  it('does not call a listener that another one removes', () => {
+  it('does not call a listener that another listener removes', () => {
     const { cancellation, called } = listening();
     const removed: (() => void)[] = [];
     cancellation.onCancel(() => removed.forEach((remove) => remove()));
@@ -51,14 +51,14 @@ describe('a cancellation', () => {
     expect(called).toEqual(['last']);
   });
 
-  it('calls no listener that comes too late', () => {
+  it('calls no listener that is added after it', () => {
     const { cancellation, called } = listening();
     cancellation.cancel(reason);
     cancellation.onCancel(() => void called.push('late'))();
     expect(called).toEqual([]);
   });
 
-  it.each([['before', 0], ['after', 1]])('is an AbortSignal too, asked for %s it', (_, at) => {
+  it.each([['before', 0], ['after', 1]])('gives an AbortSignal too, read %s the cancelling', (_, at) => {
     const { cancellation } = listening();
     const steps = [() => void cancellation.signal, () => cancellation.cancel(reason)];
     for (const step of at === 0 ? steps : steps.toReversed()) step();

@@ -1,4 +1,4 @@
-/** Where compiled code is kept between starts: Node runs what is there, so nobody else may write it. */
+/** Where compiled code is kept between starts: Node runs the code of this folder, so nobody else may write there. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ function folderOf(): string {
 const runIn = (folder: string, env: Record<string, string> = {}): string =>
   execFileSync(join(root, 'node_modules/.bin/node'), [join(root, 'core/main.ts'), '--version'], { encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '', TMPDIR: folder, ...env } });
 
-test('it is in a folder that only its user can use, and not in the one that Node shares', () => {
+test('the cache is in a folder that only its user can use, and not in the folder that all users share', () => {
   const folder = folderOf();
   runIn(folder);
   expect(readdirSync(folder)).toEqual([own]);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { formatDollars, parseDollars } from '../../core/money.ts';
 
 describe('dollars', () => {
-  it('come back as they went', () => {
+  it('are the same after they were written and read', () => {
     fc.assert(fc.property(fc.bigInt(0n, 10n ** 30n), (pico) => { expect(parseDollars(formatDollars(pico))).toBe(pico); }));
   });
 
@@ -34,5 +34,5 @@ describe('dollars', () => {
     ['Infinity', undefined],
   ])('%j reads as %s', (text, wanted) => expect(parseDollars(text)).toBe(wanted));
 
-  it('may be owed', () => expect(formatDollars(-1_500_000_000_000n)).toBe('-1.5'));
+  it('may be negative', () => expect(formatDollars(-1_500_000_000_000n)).toBe('-1.5'));
 });

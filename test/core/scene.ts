@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await one.close();
 });
 
-/** A scripted provider; it says `hello` unless it is told otherwise. */
+/** A scripted provider; it answers `hello` where no steps are given. */
 export async function provider(...steps: Step[]): Promise<ScriptedUpstream> {
   const up = await startUpstream(...(steps.length === 0 ? [answers(completion('hello'))] : steps));
   open.push(up);

@@ -18,7 +18,7 @@ describe('an error', () => {
     expect(status >= 400 && status < 600 && types.has(type)).toBe(true);
   });
 
-  it.each(Object.entries(errorTable))('%s may be tried elsewhere only where the provider is at fault', (code, [status, , retryable]) => {
+  it.each(Object.entries(errorTable))('%s may be retried at another provider only where the provider is at fault', (code, [status, , retryable]) => {
     if (retryable !== undefined) expect([code.startsWith('upstream_'), status >= 500 || status === 429]).toEqual([true, true]);
   });
 
@@ -28,20 +28,20 @@ describe('an error', () => {
     expect([copy.GatewayError === GatewayError, error instanceof GatewayError, GatewayError.is(error)]).toEqual([false, false, true]);
   });
 
-  it.each([null, undefined, 'text', 5, new Error('x'), { code: 'permission_denied' }])('is not taken for one: %s', (value) => expect(GatewayError.is(value)).toBe(false));
+  it.each([null, undefined, 'text', 5, new Error('x'), { code: 'permission_denied' }])('is not recognised in %s', (value) => expect(GatewayError.is(value)).toBe(false));
 
-  it('keeps its cause to itself', () => {
+  it('does not show its cause', () => {
     const error = GatewayError.from(new Error('password is hunter2'), 'r1');
     expect(error.body()).toEqual({ error: { message: 'Internal error. Request id r1.', type: 'server_error', param: null, code: 'internal_error' } });
     expect((error.cause as Error).message).toContain('hunter2');
   });
 
-  it('has no half of a character, where the text of a caller was cut', () => {
+  it('has no half of a character where the text of a caller is cut', () => {
     const error = new GatewayError('invalid_value', 'There is no "😀'.slice(0, -1), { param: 'metadata.😀'.slice(0, -1) });
     expect(JSON.stringify(error.body())).toBe(JSON.stringify({ error: { message: 'There is no "\ufffd', type: 'invalid_request_error', param: 'metadata.\ufffd', code: 'invalid_value' } }));
   });
 
-  it('passes a provider’s own code and type through', () => {
+  it('keeps the code and type of a provider', () => {
     const error = new GatewayError({ status: 422, type: 'odd_error', code: 'odd' }, 'Odd.', { param: 'messages' });
     expect([error.status, error.retryable, error.body()]).toEqual([422, false, { error: { message: 'Odd.', type: 'odd_error', param: 'messages', code: 'odd' } }]);
   });
@@ -67,7 +67,7 @@ describe('a secret', () => {
 
   it.each(['bob:hunter2@db', 'redis//bob:hunter2@db:6379', 'postgres://bob:hun/hunter2@db/x'])('does not show in the address %s, which is written wrongly', (url) => expect(withoutSecrets({ url })).toEqual({ url: '[redacted]' }));
 
-  it('comes out by reveal alone', () => expect(secret.reveal()).toBe('hunter2'));
+  it('is shown by reveal() alone', () => expect(secret.reveal()).toBe('hunter2'));
 });
 
 describe('a suggestion', () => {
@@ -86,8 +86,8 @@ describe('a suggestion', () => {
 
   it('is at most two, the nearest first', () => expect(suggest('abcdef', ['abcdxx', 'abcdex', 'abcdef1', 'zzzzzz'])).toHaveLength(2));
   it('reads as a question', () => expect(didYouMean('helo', ['hello'])).toBe(' Did you mean "hello"?'));
-  it('is nothing where nothing is near', () => expect(didYouMean('helo', ['goodbye'])).toBe(''));
-  it('does not labour over a long word', () => expect(suggest('x'.repeat(5_000_000), ['x'])).toEqual([]));
+  it('is empty where no word is similar', () => expect(didYouMean('helo', ['goodbye'])).toBe(''));
+  it('takes little time for a long word', () => expect(suggest('x'.repeat(5_000_000), ['x'])).toEqual([]));
 });
 
 const line = (message: string, facts: object): string => {
@@ -110,7 +110,7 @@ describe('the process log', () => {
     expect(JSON.parse(line('x', { error }))).toMatchObject({ msg: 'x', error: 'a value that cannot be read' });
   });
   it('shows a symbol that was thrown', () => expect(JSON.parse(line('x', { error: Symbol('lost') }))).toMatchObject({ error: 'Symbol(lost)' }));
-  it('keeps a secret where it has to write by other means', () => expect(line('x', { big: 5n, nested: { key: new Secret('hunter2') } })).not.toContain('hunter2'));
+  it('hides a secret where the facts are not plain JSON', () => expect(line('x', { big: 5n, nested: { key: new Secret('hunter2') } })).not.toContain('hunter2'));
 });
 
 describe('the sources', () => {

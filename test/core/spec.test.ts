@@ -1,4 +1,4 @@
-/** The specification, sentence by sentence, from the top to the bottom: what the gateway as a whole must hold. */
+/** The specification, sentence by sentence, in its order, tested on the whole gateway. */
 import { describe, expect, it } from 'vitest';
 import { oneUpstream, readEvents } from '../_kit/gateway.ts';
 import { answers, completion, event, said, streams } from '../_kit/upstream.ts';
@@ -79,14 +79,14 @@ describe('Chat completion request', () => {
     expect([(await chat({ model })).headers.get('x-provider'), asked()?.['model']]).toEqual([served, external]);
   });
 
-  it('a named provider has no substitute', async () => {
+  it('a named provider is not replaced by another one', async () => {
     const { chat, up } = await house();
     up.script(answers({ error: { message: 'no' } }, { status: 401 }));
     await chat({ model: 'thinks/root' });
     expect(up.asked).toHaveLength(1);
   });
 
-  it('fields that nobody here knows go on to the provider', async () => {
+  it('unknown fields go to the provider', async () => {
     const { chat, asked } = await house();
     await chat({ model: 'root', service_tier: 'flex', verbosity: 'low' });
     expect(asked()).toMatchObject({ service_tier: 'flex', verbosity: 'low' });
@@ -150,7 +150,7 @@ describe('Streamed chunk', () => {
     expect([reasoning, text, kinds]).toEqual(['let me think', 'done', ['reasoning', 'reasoning', 'content', 'end']]);
   });
 
-  it('usage comes with the finish, or on a chunk of its own where it was asked for', async () => {
+  it('usage comes with the finish, or in a chunk of its own where the request asks for it', async () => {
     const { chat, up } = await house();
     up.script(streams(said('a')));
     const inline = (await readEvents(await chat({ model: 'root', stream: true }))).events;
@@ -162,7 +162,7 @@ describe('Streamed chunk', () => {
 });
 
 describe('Reasoning effort', () => {
-  it.each(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])('%s is sent on, said in either way', async (effort) => {
+  it.each(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])('%s is sent on, from either field', async (effort) => {
     const { chat, asked } = await house();
     await chat({ model: 'later-kind', reasoning_effort: effort });
     expect(asked()).toMatchObject({ reasoning_effort: effort });
@@ -240,7 +240,7 @@ describe('Auto-routing and reasoning', () => {
     expect(asked()).toMatchObject({ reasoning_effort: effort });
   });
 
-  it('a request that says what it wants keeps it', async () => {
+  it('a request with a setting for reasoning keeps it', async () => {
     const { chat, asked } = await house();
     await chat({ model: 'first-of-its-kind', reasoning_effort: 'high' });
     expect(asked()).toMatchObject({ reasoning_effort: 'high' });
@@ -252,7 +252,7 @@ describe('Auto-routing and reasoning', () => {
     expect(asked()).not.toHaveProperty('reasoning_effort');
   });
 
-  it('each candidate gets its own effort on the way through a fallback', async () => {
+  it('each candidate gets its own effort, the fallback too', async () => {
     const { chat, up } = await house();
     up.script(answers({ error: { message: 'no' } }, { status: 500 }), answers(completion('ok')));
     await chat({ model: 'auto' });

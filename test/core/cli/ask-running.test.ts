@@ -1,4 +1,4 @@
-/** How commands ask a gateway of this machine that accepts connections and says nothing, as one does that hangs. */
+/** How commands ask a gateway of this machine that hangs: it accepts connections and does not answer. */
 import { createServer } from 'node:http';
 import type { RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -17,13 +17,13 @@ async function serve(scheme: 'http' | 'https', listener: RequestListener): Promi
   return `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test.each(['http', 'https'] as const)('a gateway that hangs is not waited for without end: %s', async (scheme) => {
+test.each(['http', 'https'] as const)('a command does not wait for ever for a gateway that hangs: %s', async (scheme) => {
   const url = await serve(scheme, () => {});
   await expect(askGateway({ url, pid: 4711, adminKey: null, patienceMs: 50 }, '/api/targets', {})).rejects.toMatchObject({ code: 5, message: `The gateway at ${url} (process 4711) does not answer: it has said nothing for 0.05 s` });
 });
 
 test.each(['http', 'https'] as const)('an answer that has begun may take its time: %s', { retry: 2 }, async (scheme) => {
-  // it begins late where the machine stands still
+  // on a machine that stands still the answer begins too late
   const url = await serve(scheme, (_, answer) => {
     answer.write('one ');
     setTimeout(() => answer.end('two'), 2500);

@@ -49,7 +49,7 @@ describe('the command line', () => {
 
   it('offers no flag in help that the command does not take', () => expect(parse('check --help')).toEqual({ kind: 'help', text: expect.not.stringContaining('--port') }));
 
-  it.each(['logs', 'logs --since 24h', 'db status', 'keys', 'keys revoke', 'strat', 'toString', 'constructor'])('leaves "gateway %s" for the time when the config is read', (line) => {
+  it.each(['logs', 'logs --since 24h', 'db status', 'keys', 'keys revoke', 'strat', 'toString', 'constructor'])('decides about "gateway %s" only when the config is read', (line) => {
     expect(parse(line)).toEqual({ kind: 'other', args: split(line) });
   });
 
@@ -101,7 +101,7 @@ describe('a table of commands', () => {
     ['boat sink now', 'boat sink', ['now']],
     ['boat', null, []],
     ['boat row', null, []],
-  ])('knows which command "gateway %s" is', (line, name, rest) => expect(findCommand(split(line), table)).toEqual(name === null ? null : { command: table.find((command) => command.name === name), rest }));
+  ])('finds the command of "gateway %s"', (line, name, rest) => expect(findCommand(split(line), table)).toEqual(name === null ? null : { command: table.find((command) => command.name === name), rest }));
 
   it('has groups', () => {
     expect(groupOf('boat', table).map(({ name }) => name)).toEqual(['boat list', 'boat sink']);
@@ -116,7 +116,7 @@ describe('a table of commands', () => {
     ['boat snik', 'unknown command "boat snik". Did you mean "sink"? There is gateway boat list, gateway boat sink'],
     ['boat zzzzzzz', 'unknown command "boat zzzzzzz". There is gateway boat list, gateway boat sink'],
     ['toString', 'unknown command "toString". See gateway --help'],
-  ])('says what is near "gateway %s"', (line, message) => expect(unknownCommand(split(line), table).message).toBe(message));
+  ])('suggests a command for "gateway %s"', (line, message) => expect(unknownCommand(split(line), table).message).toBe(message));
 
   it('gives each flag its values', () => {
     const { flags, words } = parseArguments(table[0] as CommandSpec, split('lake -n --count 3 --count 7 sea'));
@@ -129,11 +129,11 @@ describe('a table of commands', () => {
     expect(() => parseArguments(table[0] as CommandSpec, split(line))).toThrow(/^--count must be a number from 1 to 10, not "(?:0|11|many)"$/);
   });
 
-  it('is the help of each command', () => {
+  it('makes the help of each command', () => {
     expect(commandHelp(table[0] as CommandSpec)).toBe('gateway fish [POND]: fish\n\n  -n, --net  use a net\n\nBounds:\n      --count N  how many\n\nFor example:\n  gateway fish lake\n  gateway fish sea\n');
   });
 
-  it('is the help of the program', () => {
+  it('makes the help of the program', () => {
     const text = overview(table, 'There is a note.');
     expect(text).toMatch(/ {2}gateway fish {7}fish\n {2}gateway boat list {2}list boats\n {2}gateway boat sink {2}sink a boat\n\nThere is a note\.\n\n/);
     expect(text).toMatch(/Examples\n {2}gateway fish lake\n {2}curl /);

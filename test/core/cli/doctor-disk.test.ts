@@ -1,4 +1,4 @@
-/** `gateway doctor` before a disk that takes no files. */
+/** `gateway doctor` on a disk that takes no files. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,14 +20,14 @@ function configOnDisk(options: string): { readonly folder: string; readonly data
   return { folder, data, disk };
 }
 
-test('gateway doctor says that a disk is mounted read-only, and blames no rights of a user', async () => {
+test('gateway doctor says that a disk is mounted read-only, and does not blame file permissions', async () => {
   const { folder, disk } = configOnDisk('1m');
   disk.refuseWrites();
   const { stdout } = await run(['doctor', '--config', join(folder, 'gateway.config.yaml')]);
   expect(stdout).toMatch(/✗ disk +\S+data is on a disk that is mounted read-only +→ find out why \(dmesg\)/);
 });
 
-test('gateway doctor says that server.data_dir is a file, because no start takes it', async () => {
+test('gateway doctor says that a folder of server.data_dir is a file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-doctor-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'log'), '');
@@ -36,7 +36,7 @@ test('gateway doctor says that server.data_dir is a file, because no start takes
   expect([code, stdout]).toEqual([1, expect.stringMatching(/✗ disk +\S+\/log is a file, not a folder +→ name a folder in server\.data_dir\n/)]);
 });
 
-test('gateway doctor says that a disk has room, and none for one more file', async () => {
+test('gateway doctor says that a disk has no free inodes', async () => {
   const { folder, data } = configOnDisk('200m,nr_inodes=2');
   writeFileSync(join(data, 'last'), '');
   expect(() => writeFileSync(join(data, 'one-more'), '')).toThrow('ENOSPC');
@@ -44,11 +44,11 @@ test('gateway doctor says that a disk has room, and none for one more file', asy
   expect(stdout).toMatch(/✗ disk +\S+data: no file can be made, because the disk has no free inodes +→ delete files that nobody needs; df -i/);
 });
 
-test('gateway doctor blames a disk without room for a store that cannot be used, and no rights of a user', async () => {
+test('gateway doctor blames a full disk for a store that cannot be used, and not file permissions', async () => {
   const { folder, data } = configOnDisk('2m');
   const config = join(folder, 'gateway.config.yaml');
   expect((await run(['db', 'migrate', '--config', config])).code).toBe(0);
-  // as a gateway leaves it that has ended well
+  // a gateway that ends normally leaves no such files
   for (const part of ['-wal', '-shm']) rmSync(join(data, `logs.db${part}`), { force: true });
   expect(() => writeFileSync(join(data, 'fill'), Buffer.alloc(4_000_000))).toThrow('ENOSPC');
   const { stdout } = await run(['doctor', '--config', config]);

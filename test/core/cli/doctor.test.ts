@@ -15,7 +15,7 @@ import { startRedis } from '../../_kit/servers.ts';
 const opened: (() => void)[] = [];
 afterAll(() => opened.forEach((close) => close()));
 
-/** A vendor that takes the key `right`. */
+/** A vendor that accepts the key `right`. */
 async function vendor({ isPublic = false, aheadMs = 0, status = 401 } = {}) {
   const asked: string[] = [];
   const sockets = new Set<Socket>();
@@ -45,7 +45,7 @@ const examined = async (config: object | string, prepare: (folder: string) => vo
 const dialect = 'openai-chat';
 
 describe.concurrent('gateway doctor', () => {
-  it('says what plugins find, at once or later, and which of them cannot look', async ({ expect }) => {
+  it('says what plugins find, at once or later, and which plugins cannot check', async ({ expect }) => {
     const plugin = (name: string, checkup: string): string => `export default { name: 'log/${name}', summary: 'looks at its part', checkup() { ${checkup} }, apply() {} };`;
     const plugins = {
       soon: "return [{ part: 'soon', state: 'note', text: 'is well' }];",
@@ -66,7 +66,7 @@ describe.concurrent('gateway doctor', () => {
     expect(code).toBe(1);
   });
 
-  it('says how the address of a proxy is written, and not which one it was, because that may hold a password', async ({ expect }) => {
+  it('says how the address of a proxy is written, and does not show it, because it may hold a password', async ({ expect }) => {
     const { lines } = await examined({ providers: { up: { dialect, base_url: 'http://provider.example/v1', proxy: 'http://ann:s%zz@127.0.0.1:1' } } });
     expect(lines.filter((line) => /up|s%zz/.test(line))).toEqual(['✗ up provider.example: The provider cannot be reached: the proxy on the way to it failed. (the address of the proxy is not that of an HTTP proxy: write http://host:port, or `proxy: none` in the entry of the provider; SOCKS is not supported) → check base_url, the proxy and the firewall on the way']);
   });
@@ -108,7 +108,7 @@ describe.concurrent('gateway doctor', () => {
     expect(JSON.stringify(lines)).not.toMatch(/Bearer|"wrong"|other/);
   });
 
-  it('does not say that no provider answered where none tells its time', async ({ expect }) => {
+  it('says that providers answer, also where none of them sends its time', async ({ expect }) => {
     const server = createServer((_, response) => {
       response.sendDate = false;
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[]}');
@@ -119,7 +119,7 @@ describe.concurrent('gateway doctor', () => {
     expect(lines).toEqual(expect.arrayContaining([expect.stringMatching(/^✓ own .* answers$/), '· clock not compared: no provider sent its time']));
   });
 
-  it('calls no address good that gives redirects or web pages', async ({ expect }) => {
+  it('warns of an address that answers with a redirect or a web page', async ({ expect }) => {
     const page = createServer(({ url }, response) => void (url?.startsWith('/moved') === true ? response.writeHead(301, { location: 'https://localhost/v1/models' }) : response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' })).end('<html>Sign in</html>'));
     await new Promise<void>((resolve) => page.listen(0, '127.0.0.1', resolve));
     opened.push(() => void page.close());
@@ -139,9 +139,9 @@ describe.concurrent('gateway doctor', () => {
     ])]);
   });
 
-  it('compares the clock, and says that a gateway with TLS does not answer', async ({ expect }) => {
+  it('compares the clock, and says that a gateway with TLS hangs', async ({ expect }) => {
     const { base_url } = await vendor({ aheadMs: 3_600_000 });
-    // takes connections and says nothing
+    // accepts connections and does not answer
     const silent = createNetServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     opened.push(() => silent.close());
@@ -168,7 +168,7 @@ describe.concurrent('gateway doctor', () => {
     ])]);
   });
 
-  it('says of a Redis that answers why it cannot be used', async ({ expect }) => {
+  it('says why a Redis that answers cannot be used', async ({ expect }) => {
     const redis = await startRedis();
     const sentinel = await startRedis(undefined, { sentinelOf: 1 });
     opened.push(() => void redis.stop(), () => void sentinel.stop());

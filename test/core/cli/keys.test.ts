@@ -13,7 +13,7 @@ it('prints a key once, and the lines for the config with its hash alone', () => 
   expect(text.match(/gwk_/g)).toHaveLength(1);
 });
 
-it('gives a key without a name one of its own', () => {
+it('gives a name to a key without one', () => {
   expect(JSON.parse(printed(null, true))).toEqual({ name: expect.stringMatching(/^key-\w+$/), key: expect.stringMatching(/^gwk_/), hash: expect.stringMatching(/^sha256:/) });
 });
 

@@ -1,4 +1,4 @@
-/** Commands of plugins: which are refused, and one that an outsider brings, run by the executable. */
+/** Commands of plugins: which are refused, and the command of an outsider's plugin, run by the executable. */
 import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -17,7 +17,7 @@ const command = (name: string, more: object = {}): object => ({ name, summary: '
 describe('the commands of plugins', () => {
   const checked = (...plugins: AnyPlugin[]) => () => plugins.forEach(createCommandCheck());
 
-  it('stand beside each other under names of their own', () => {
+  it('may be several with different names', () => {
     expect(checked(pluginOf('a/one', command('hello'), command('fleet list')), pluginOf('a/two', command('hell'), command('fleet sink'), command('fleet')))).not.toThrow();
   });
 
@@ -77,7 +77,7 @@ const hello = `export default {
   apply({ hooks }) { hooks.boot.tapPromise('acme/hello', async () => void process.stderr.write('hello is started\\n')); },
 };`;
 
-/** A plugin beside it that no command needs. */
+/** A second plugin, which no command needs. */
 const noise = `export default { name: 'log/noise', summary: 'noise', apply({ hooks }) { hooks.boot.tapPromise('log/noise', async () => void process.stderr.write('noise is started\\n')); } };`;
 const twin = `export default { name: 'acme/twin', summary: 'greets too', commands: [{ name: 'hello', summary: 'greet', run() {} }], apply() {} };`;
 const thief = `export default { name: 'acme/thief', summary: 'takes a name', commands: [{ name: 'check', summary: 'no check', run() {} }], apply() {} };`;
@@ -93,7 +93,7 @@ const configWith = (plugins: readonly unknown[]): object => ({
   plugins,
 });
 
-/** Writes a config beside the plugins. */
+/** Writes a config into the folder of the plugins. */
 function fileOf(name: string, config: object | string): string {
   const file = join(folder, name);
   writeFileSync(file, typeof config === 'string' ? config : JSON.stringify(config, null, 2));
@@ -125,14 +125,14 @@ describe('a command of an outsider’s plugin', () => {
     expect([code, JSON.parse(stdout)]).toEqual([0, ['hello world, mock, 1']]);
   });
 
-  it('prints no control character for machines, whatever a caller put into what it shows', async () => {
+  it('prints no control character for machines, also where the data of a caller has one', async () => {
     const sly = 'a\u009b31m\u202eb\u2028';
     const { code, stdout } = await run(['hello', sly, '--json', '--config', file]);
     expect([code, stdout]).toEqual([0, String.raw`["hello a\u009b31m\u202eb\u2028, mock, 1"]`]);
     expect(JSON.parse(stdout)).toEqual([`hello ${sly}, mock, 1`]);
   });
 
-  it('prints no control character of what a database says when it refuses', async () => {
+  it('prints no control character of the error of a database', async () => {
     const words = Buffer.from('SFATAL\0C28P01\0Mgo \u001b[2J\u009b31maway\0\0');
     const refusal = Buffer.concat([Buffer.from('E'), Buffer.from([0, 0, 0, words.length + 4]), words]);
     const database = createServer((socket) => socket.on('error', () => {}).once('data', () => socket.end(refusal))).listen(0, '127.0.0.1');
@@ -143,11 +143,11 @@ describe('a command of an outsider’s plugin', () => {
     expect([code, stderr.split('\n').at(-2)]).toEqual([4, 'The log store cannot be used: go ?[2J?31maway']);
   });
 
-  it.concurrent('is refused with exit code 2 for a flag that it does not have', async () => {
+  it.concurrent('ends with exit code 2 for a flag that it does not have', async () => {
     expect(await run(['hello', '--lout', '--config', file])).toEqual({ code: 2, stdout: '', stderr: 'unknown option --lout. Did you mean --loud? See gateway hello --help\n' });
   });
 
-  it.concurrent('is blamed by name for a bug', async () => {
+  it.concurrent('is named when it has a bug', async () => {
     const { code, stderr } = await run(['hello', '--fail', '--config', file]);
     expect([code, stderr]).toEqual([70, expect.stringMatching(/^The plugin "acme\/hello" failed in gateway hello: Error: it broke\n/)]);
   });
@@ -165,7 +165,7 @@ describe('a command of an outsider’s plugin', () => {
 });
 
 describe.concurrent('the command line', () => {
-  it('starts only what keeps the log for a command that reads it', async ({ expect }) => {
+  it('starts only the plugin that keeps the log for a command that reads the log', async ({ expect }) => {
     const { code, stdout, stderr } = await run(['logs', '--config', file, '--port', String(await freePort())]);
     expect([code, stdout, stderr]).toEqual([0, expect.stringMatching(/^TIME \(UTC\)/), '']);
   });
@@ -181,12 +181,12 @@ describe.concurrent('the command line', () => {
     expect(stderr).toContain(text);
   });
 
-  it('says what is wrong with the config, where the command is not its own', async ({ expect }) => {
+  it('says what is wrong with the config, where a plugin may have the command', async ({ expect }) => {
     const { code, stderr } = await run(['logs', '--config', broken]);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/broken\.yaml:1:\d+ [\s\S]*"logs" is no command of the gateway itself\./)]);
   });
 
-  it.for([broken, join(folder, 'missing.yaml')])('helps without a good config too: %s', async (name, { expect }) => {
+  it.for([broken, join(folder, 'missing.yaml')])('shows help without a good config too: %s', async (name, { expect }) => {
     const { code, stdout } = await run(['--help', '--config', name]);
     expect([code, stdout]).toEqual([0, expect.stringContaining(`gateway keys create  make a caller's key`)]);
     expect(stdout).toContain(`Plugins bring more commands. They are not listed here, because ${name} has faults; see gateway check --config ${name}`);
@@ -196,7 +196,7 @@ describe.concurrent('the command line', () => {
     expect(await run(args, { cwd: folder })).toEqual({ code: 0, stdout: expect.stringMatching(text), stderr: '' });
   });
 
-  it.for([['db status', 'log/journal'], ['logs', 'endpoints/logs']] as const)('names the plugin that the config would have to list for %s', async ([line, plugin], { expect }) => {
+  it.for([['db status', 'log/journal'], ['logs', 'endpoints/logs']] as const)('names the plugin that the config must list for %s', async ([line, plugin], { expect }) => {
     const few = fileOf('few.yaml', configWith(['stream/mock']));
     expect(await run([...line.split(' '), '--config', few])).toEqual({ code: 2, stdout: '', stderr: `"${line.split(' ')[0]}" is a command of the plugin ${plugin}, which ${few} does not list.\n` });
   });

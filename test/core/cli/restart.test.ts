@@ -1,4 +1,4 @@
-/** `gateway restart` of a gateway that hangs: it has its file, and takes no notice of the signal. */
+/** `gateway restart` of a gateway that hangs: its file is there, and it ignores the signal. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -25,12 +25,12 @@ function runAt(url: string): string {
 
 const restarted = (dataDir: string): Promise<void> => restart({ dataDir, config, pid: null }, { print: () => {}, say: () => {} }, { silenceMs: 100, patienceMs: 300 });
 
-test('says that it does not answer, where that is and what to do', async () => {
+test('says that the gateway does not answer, its address and what to do', async () => {
   const dataDir = runAt('http://127.0.0.1:1');
   await expect(restarted(dataDir)).rejects.toMatchObject({ code: 5, message: `The gateway at http://127.0.0.1:1 does not answer, and process ${process.pid} does not report how its restart goes. ${remedy}` });
 });
 
-test('says it too where its workers still answer', async () => {
+test('says that the gateway did not report, where its workers still answer', async () => {
   const server = createServer((_, answer) => void answer.end());
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());

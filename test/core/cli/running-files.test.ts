@@ -1,11 +1,11 @@
-/** Which gateways serve with a data directory, also after one of them was killed. */
+/** Which gateways serve from a data directory, also after one of them was killed. */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { runningWith } from '../../../core/cli/running-files.ts';
 
-test('a process that was killed is known to be gone without a program that says so', () => {
+test('a process that was killed is found to have ended without a call of ps', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-running-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const asked = join(folder, 'asked');
@@ -15,7 +15,7 @@ test('a process that was killed is known to be gone without a program that says 
   vi.stubEnv('PATH', join(folder, 'bin'));
   onTestFinished(() => void vi.unstubAllEnvs());
   mkdirSync(join(folder, 'running'));
-  // no process has such an id
+  // no process has this id
   const file = join(folder, 'running', `${hostname().replaceAll(/[^\w.-]/g, '_')}-4194305.json`);
   writeFileSync(file, JSON.stringify({ pid: 4_194_305, born: '1', config: '/c.yaml', url: 'http://127.0.0.1:1', follows: null, refused: null }));
   const dead: string[] = [];

@@ -1,11 +1,11 @@
-/** The kept admin key where several processes make it in the same moment. */
+/** The admin key in its file, where several threads make it in the same moment. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 
-/** Each waits until all are ready, and then completes a config for each directory; gives the keys that it got and made. */
+/** Each thread waits until all are ready, and then completes a config for each directory. It posts the keys that it got, and the files that it made. */
 const worker = `
   import { parentPort, workerData } from 'node:worker_threads';
   const { createAdminKeys } = await import(workerData.module);
@@ -24,7 +24,7 @@ interface Told {
   readonly made: string | null;
 }
 
-test('all get one key, and one of them has made it', async () => {
+test('all threads get the same key, and one of them has made it', async () => {
   const root = mkdtempSync(join(tmpdir(), 'admin-key-'));
   const workers = 4;
   const folders = Array.from({ length: 50 }, (_, at) => join(root, `${at}`, 'data'));

@@ -1,4 +1,4 @@
-/** What plugins add to the port: a fault is told at the start, and an answer that HTTP does not allow names its plugin. */
+/** Endpoints of plugins: a fault is reported at the start, and an answer that HTTP does not allow names its plugin. */
 import { describe, expect, it } from 'vitest';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
@@ -15,11 +15,11 @@ describe('an endpoint of a plugin', () => {
     ['GET', '/v1/models', 'endpoints/models'],
     ['GET', '/v1/responses/:response', 'endpoints/responses'],
     ['POST', '/v1/chat/completions', 'endpoints/chat-completions'],
-  ])('that another plugin has refuses the start: %s %s', async (method, path, owner) => {
+  ])('refuses the start where another plugin has it: %s %s', async (method, path, owner) => {
     await expect(serving({ method, path })).rejects.toThrow(`The plugin "test/probe" refuses to start: ${method} ${path} is an endpoint of ${owner} already`);
   });
 
-  it('may have the path of another one under a method of its own', async () => {
+  it('may have the path of another endpoint, with another method', async () => {
     const { ask } = await serving({ method: 'DELETE', path: '/v1/models' });
     expect(await (await ask('/v1/models', { method: 'DELETE' })).text()).toBe('mine');
   });
@@ -37,7 +37,7 @@ describe('an endpoint of a plugin', () => {
     await expect(serving({ path })).rejects.toThrow(`The plugin "test/probe" refuses to start: the endpoint GET ${path} cannot be used: `);
   });
 
-  it('comes too late after the start', async () => {
+  it('cannot be added after the start', async () => {
     let late = (): void => {};
     const { get } = await gatewayOf(oneUpstream('http://127.0.0.1:9'), { plugins: [probe(({ hooks, routes }) => {
       const add = (path: string): void => routes.add({ method: 'GET', path, auth: 'none', handle: () => ({ body: 'mine' }) });
@@ -51,15 +51,15 @@ describe('an endpoint of a plugin', () => {
 
 describe('the answer of an endpoint', () => {
   it.each<[string, unknown]>([
-    ['a kind that is none', undefined],
+    ['undefined', undefined],
     ['a body that is an object', { body: { a: 1 } }],
     ['a header with a new line', { body: 'a', headers: { 'x-a': 'a\nb' } }],
     ['a header with a space in its name', { body: 'a', headers: { 'x a': 'a' } }],
     ['a header with two values', { body: 'a', headers: { 'set-cookie': ['a=1', 'b=2'] } }],
     ['headers that are no plain object', { body: 'a', headers: new Headers({ 'x-a': 'a' }) }],
     ['headers in a map', { body: 'a', headers: new Map([['x-a', 'a']]) }],
-    ['what fetch answers', new Response('a', { status: 403 })],
-    ['a status that is none', { body: 'a', status: 99 }],
+    ['a Response of fetch', new Response('a', { status: 403 })],
+    ['a status that does not exist', { body: 'a', status: 99 }],
     ['a status that is not final', { body: 'a', status: 103 }],
     ['a status that is a text', { body: 'a', status: '200' }],
   ])('of %s names the plugin', async (_, answer) => {

@@ -1,4 +1,4 @@
-/** Finding plugins: the shipped ones by name, a team's own by path, and what is none. */
+/** How plugins are found: shipped ones by name, a team's own by path, npm packages by name; and which are refused. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -28,21 +28,21 @@ describe('a shipped plugin', () => {
     expect((await loadHere(name, folder)).name).toBe(name);
   });
 
-  it('that is misspelt gets a suggestion, and the way to one’s own', async () => {
+  it('that is misspelt gets a suggestion, and the path of a plugin of one’s own', async () => {
     await expect(loadPlugin('auth/keyz', folder)).rejects.toThrow(/there is no plugin "auth\/keyz"\. Did you mean "auth\/keys".*\.\/auth\/keyz\.ts/);
   });
 
-  it('whose folder is left out gets it told, and no package to install', async () => {
+  it('without its folder gets a suggestion with the folder, and not the advice to install a package', async () => {
     await expect(loadPlugin('chat-completions', folder)).rejects.toThrow(/^there is no plugin "chat-completions"\. Did you mean "endpoints\/chat-completions"\? A plugin that ships is named with its folder$/);
     await expect(loadPlugin('keys', folder)).rejects.toThrow('Did you mean "auth/keys" or "route/keys"?');
   });
 
-  it('cannot be one outside of the folder', async () => {
+  it('cannot be outside of the folder of plugins', async () => {
     write('outside.js', source('a/outside'));
     await expect(loadHere('auth/../../outside', folder)).rejects.toThrow('there is no plugin');
   });
 
-  it('is called as its path is', async () => {
+  it('must have its path as its name', async () => {
     write('plugins/auth/wrong.js', source('auth/other'));
     await expect(loadHere('auth/wrong', folder)).rejects.toThrow('calls itself "auth/other"; a plugin\'s name is its path');
   });
@@ -68,23 +68,23 @@ describe('a plugin by path', () => {
   it.each<[string, string, RegExp]>([
     ['does not parse', 'export default {', /cannot be loaded/],
     ['throws', 'throw new Error("at the top")', /cannot be loaded: at the top/],
-    ['imports what is not there', 'import "./nowhere.js"; export default {}', /cannot be loaded: .*nowhere/],
+    ['imports a missing file', 'import "./nowhere.js"; export default {}', /cannot be loaded: .*nowhere/],
     ['exports nothing', 'export const a = 1', /is not a plugin: its file must default-export one object/],
     ['exports a function', 'export default () => {}', /must default-export one object/],
     ['has no name', 'export default { summary: "", schema: {}, apply() {} }', /`name` must be "folder\/name"/],
     ['has a name without a folder', 'export default { name: "own", summary: "", schema: {}, apply() {} }', /`name` must be/],
     ['has no summary', 'export default { name: "a/b", schema: {}, apply() {} }', /`summary` must be/],
-    ['has a schema that is none', 'export default { name: "a/b", summary: "", schema: true, apply() {} }', /`schema` must be/],
+    ['has a schema that is a boolean', 'export default { name: "a/b", summary: "", schema: true, apply() {} }', /`schema` must be/],
     ['has commands that are no list', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, commands: {} }', /`commands` must be a list/],
-    ['comes after a text', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, after: "a/c" }', /`after` must be a list/],
+    ['has an `after` that is a text', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, after: "a/c" }', /`after` must be a list/],
     ['has fields that are a list', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, fields: ["verdict"] }', /`fields` must be an object with a field for each name/],
-    ['has a field by whose name nobody can ask', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, fields: { "my verdict": { kind: "text" } } }', /its field "my verdict" must be named with letters, digits, and the signs/],
-    ['has a field of no kind', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, fields: { canned: { kind: "boolean" } } }', /its field "canned" needs `kind`: text, number or flag/],
-    ['has a dialect that is no object', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: ["own"] }', /`dialects\[0\]` must be an object with a `name`/],
+    ['has a field whose name cannot be used in a filter', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, fields: { "my verdict": { kind: "text" } } }', /its field "my verdict" must be named with letters, digits, and the signs/],
+    ['has a field of an unknown kind', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, fields: { canned: { kind: "boolean" } } }', /its field "canned" needs `kind`: text, number or flag/],
+    ['has a dialect that is not an object', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: ["own"] }', /`dialects\[0\]` must be an object with a `name`/],
     ['has a dialect without a name', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ baseUrl: null }] }', /`dialects\[0\]` must be an object with a `name`/],
     ['has a dialect without an address', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ name: "own", encode() {}, decoder() {}, decodeBody() {}, decodeError() {} }] }', /the dialect "own" needs `baseUrl`: an address, a function that gives it, or null/],
     ['has a dialect without required functions', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ name: "own", baseUrl: null, decoder() {}, decodeBody: 1, decodeError() {} }] }', /the dialect "own" needs the functions `encode` and `decodeBody`$/],
-    ['has a dialect with a signature that is no function', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ name: "own", baseUrl: null, encode() {}, decoder() {}, decodeBody() {}, decodeError() {}, sign: true }] }', /the dialect "own" has `sign`, which must be a function/],
+    ['has a dialect with a signature that is not a function', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [{ name: "own", baseUrl: null, encode() {}, decoder() {}, decodeBody() {}, decodeError() {}, sign: true }] }', /the dialect "own" has `sign`, which must be a function/],
     ['has no apply', 'export default { name: "a/b", summary: "", schema: {} }', /`apply` must be/],
   ])('that %s is refused', async (title, text, message) => {
     const file = write(`bad-${title.replaceAll(' ', '-')}.mjs`, text);
@@ -97,7 +97,7 @@ describe('a plugin by path', () => {
   });
 });
 
-it('a file that waits for ever at its top level is named, and not waited for', async () => {
+it('the loader names a file whose top level never ends, and does not wait for it', async () => {
   const loadSoon = createPluginLoader(pathToFileURL(`${folder}/plugins/`), undefined, 100);
   write('waits.mjs', `await new Promise(() => {});\n${source('own/waits')}`);
   await expect(loadSoon('./waits.mjs', folder)).rejects.toThrow('cannot be loaded: its file did not finish loading within 0.1 s. A top-level `await` waits');
@@ -120,13 +120,13 @@ describe('a plugin from npm', () => {
     for (const from of [folder, `${folder}/deep/er`]) expect((await loadPlugin(name, from)).name).toBe('acme/quota');
   });
 
-  it('may be one of several that a package has', async () => {
+  it('may be one of several in a package', async () => {
     install('gateway-plugins', { exports: { './quota': './index.js' } }, source('acme/quota'));
     expect((await loadPlugin('gateway-plugins/quota', folder)).name).toBe('acme/quota');
     await expect(loadPlugin('gateway-plugins/other', folder)).rejects.toThrow(/cannot be loaded: .*\.\/other/);
   });
 
-  it('gives way to a shipped one of the same name', async () => {
+  it('is not taken where a shipped plugin has the same name', async () => {
     install('auth', { exports: { './keys': './index.js' } }, source('acme/keys'));
     expect((await loadPlugin('auth/keys', folder)).name).toBe('auth/keys');
   });

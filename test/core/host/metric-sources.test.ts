@@ -1,11 +1,11 @@
-/** Metrics that plugins add: one that cannot be read or written costs no others, and its plugin is named once. */
+/** Metrics of plugins: a source that cannot be read or written is left out, the others stay, and its plugin is named once. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createMetricSources } from '../../../core/host/metric-sources.ts';
 import type { Metric, ReadMetrics } from '../../../core/host/metric-sources.ts';
 
 const queue: Metric = { type: 'gauge', name: 'my_queue_length', help: 'What waits.', samples: [[{ queue: 'a' }, 3]] };
 
-/** A source of `test/probe` beside one of another plugin, and what was told of failures. */
+/** A source of `test/probe`, a source of another plugin, and the failures that were reported. */
 function beside(read: () => unknown) {
   const told: string[] = [];
   const sources = createMetricSources((plugin, error) => void told.push(`${plugin}: ${(error as Error).message}`));
@@ -16,7 +16,7 @@ function beside(read: () => unknown) {
 }
 
 describe('a source of metrics', () => {
-  it('is read with those of all other plugins', async () => {
+  it('is read together with the sources of other plugins', async () => {
     const own = { ...queue, name: 'my_queue:bytes', samples: [] };
     expect(await beside(async () => [own]).readAll()).toEqual([queue, own]);
   });
@@ -32,13 +32,13 @@ describe('a source of metrics', () => {
     ['a label that is no name', [{ ...queue, samples: [[{ 'my-queue': 'a' }, 3]] }]],
     ['a label that is no text', [{ ...queue, samples: [[{ queue: 3 }, 3]] }]],
     ['a value that is no number', [{ ...queue, samples: [[{ queue: 'a' }, 10n]] }]],
-  ])('that gives %s costs no others, and is named once', async (_, given) => {
+  ])('that gives %s is left out and named once, and the others stay', async (_, given) => {
     const { told, readAll } = beside(() => given);
     expect([await readAll(), await readAll()]).toEqual([[queue], [queue]]);
     expect(told).toEqual([expect.stringMatching(/^test\/probe: (?:a source of metrics must give a list|the metric 1 of a source, .* is not)/)]);
   });
 
-  it('that never answers keeps nobody waiting for more than five seconds', async () => {
+  it('that never answers delays the metrics by five seconds at most', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const { told, readAll } = beside(() => new Promise(() => {}));

@@ -1,4 +1,4 @@
-/** Files of the gateway that import each other, in a process with the sources of Node itself. */
+/** Files of the gateway that import each other, in a process of its own. */
 import { execFile } from 'node:child_process';
 import { cpSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { folderOf } from '../../config/folder.ts';
 const runs = promisify(execFile);
 const own = fileURLToPath(new URL('../../../core/host/own-files.ts', import.meta.url));
 
-/** What a process says that imports `plugins/first.ts` of a gateway with these files, and with links to others of them. */
+/** The output of a process that imports `plugins/first.ts` of a gateway with these files and links. */
 async function saidBy(files: Record<string, string>, links: Record<string, string> = {}): Promise<string> {
   const folder = folderOf({ ...files, 'package.json': '{ "type": "module" }', 'main.ts': "import { importDirectly } from './core/host/own-files.ts';\nimportDirectly();\nawait import('./plugins/first.ts').catch(({ message }) => console.log(message));" });
   cpSync(own, join(folder, 'core/host/own-files.ts'));
@@ -19,7 +19,7 @@ async function saidBy(files: Record<string, string>, links: Record<string, strin
   return stdout.trim().replaceAll(folder, '');
 }
 
-test('a file is one, from wherever it is imported', async () => {
+test('a file is loaded once, whichever file imports it', async () => {
   expect(await saidBy({
     'plugins/first.ts': "import { seen } from '../core/seen.ts';\nimport '../plugins/second.ts';\nconsole.log(seen.join());",
     'plugins/second.ts': "import { seen } from './../core/seen.ts';\nseen.push('second' satisfies string);",
@@ -27,7 +27,7 @@ test('a file is one, from wherever it is imported', async () => {
   })).toBe('second');
 });
 
-test.each([['a file', { 'plugins/seen.ts': 'team/seen.ts' }, './seen.ts'], ['a folder', { 'plugins/linked': 'team' }, './linked/seen.ts']])('%s that is a link is what it leads to, so that there is one of it', async (_, links, linked) => {
+test.each([['a file', { 'plugins/seen.ts': 'team/seen.ts' }, './seen.ts'], ['a folder', { 'plugins/linked': 'team' }, './linked/seen.ts']])('%s that is a link is loaded once, as its target', async (_, links, linked) => {
   expect(await saidBy({
     'plugins/first.ts': `import { seen } from '${linked}';\nimport '../team/second.ts';\nconsole.log(seen.join());`,
     'team/second.ts': "import { seen } from './seen.ts';\nseen.push('second');",
@@ -35,7 +35,7 @@ test.each([['a file', { 'plugins/seen.ts': 'team/seen.ts' }, './seen.ts'], ['a f
   }, links)).toBe('second');
 });
 
-test('packages, parts of Node and other kinds of files are found as ever', async () => {
+test('packages, modules of Node and other kinds of files are found as usual', async () => {
   expect(await saidBy({
     'plugins/first.ts': "import { kind } from 'some';\nimport { sep } from 'node:path';\nimport data from './data.json' with { type: 'json' };\nimport { old } from './old.js';\nconsole.log(kind, sep, data.a, old);",
     'plugins/data.json': '{ "a": 1 }',
@@ -46,6 +46,6 @@ test('packages, parts of Node and other kinds of files are found as ever', async
   })).toBe('package / 1 2');
 });
 
-test('a file that is not there is told with the one that imports it', async () => {
+test('the error for a missing file names the file that imports it', async () => {
   expect(await saidBy({ 'plugins/first.ts': "import './absent.ts';" })).toBe("Cannot find module '/plugins/absent.ts' imported from /plugins/first.ts");
 });

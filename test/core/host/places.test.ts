@@ -10,7 +10,7 @@ test.each([
   ['file:///home/other.ts', null],
   ['file:///gateway/core/chat.ts', null],
   ['node:fs', null],
-])('knows whose file it is: %s', (file, plugin) => {
+])('finds the plugin of a file: %s', (file, plugin) => {
   expect(places.pluginOf(file)).toBe(plugin);
 });
 
@@ -20,6 +20,6 @@ test('finds the plugin whose code threw, through code of the core and of package
   expect(places.pluginIn(error)).toBe('mine/quota');
 });
 
-test.each(['text', null, new Error('without a plugin')])('finds none in %s', (thrown) => {
+test.each(['text', null, new Error('without a plugin')])('finds no plugin in %s', (thrown) => {
   expect(places.pluginIn(thrown)).toBeNull();
 });

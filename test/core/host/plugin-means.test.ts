@@ -1,4 +1,4 @@
-/** What a plugin of anybody can do beside its taps: each thing through a real gateway. */
+/** What any plugin can do, besides tapping hooks: metrics, headers, errors, fields, endpoints and checks, each in a real gateway. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { defineError, GatewayError } from '../../../core/errors.ts';
 import type { AnyPlugin, Gateway } from '../../../core/host/plugin.ts';
@@ -26,11 +26,11 @@ async function gatewayWith(plugin: AnyPlugin, more: Record<string, unknown> = {}
   return { gateway, upstream };
 }
 
-describe('what a plugin keeps of a request in one hook', () => {
+describe('data that a plugin keeps by the context of a request', () => {
   const refusing = { role: 'user', content: 'refuse me' };
   const steps = [['answered', { messages: [{ role: 'user', content: 'hi' }] }, 200], ['refused by normalise', { messages: [refusing] }, 403]] as const;
 
-  test.each(steps)('is there in reply, and then in settle, of a request that is %s', async (_, body, status) => {
+  test.each(steps)('can be read in reply, and then in settle, of a request that is %s', async (_, body, status) => {
     const seen: string[] = [];
     const lengths = new WeakMap<object, number>();
     const { gateway } = await gatewayWith(pluginOf(({ hooks }) => {
@@ -53,7 +53,7 @@ test('a gateway in which no plugin recognises callers says so at its start', asy
   expect(gateway.lines.join()).toContain('no plugin recognises callers');
 });
 
-test('metrics of its own are at /metrics, and one that cannot be read is left out and named once', async () => {
+test('metrics of a plugin are at /metrics, and a source that cannot be read is left out and named once', async () => {
   const { gateway } = await gatewayWith(pluginOf(({ metrics }) => {
     metrics.add(() => [{ type: 'gauge', name: 'my_queue_length', help: 'What waits.', samples: [[{ queue: 'a' }, 3], [{ queue: 'b' }, 0]] }]);
     metrics.add(() => { throw new Error('not now'); });
@@ -72,28 +72,28 @@ describe('a tap of reply', () => {
     expect((await gateway.chat({ stream: true })).headers.get('x-greeting')).toBe('200 fine');
   });
 
-  test('adds headers to an error, whoever refused', async () => {
+  test('adds headers to an error of the gateway and of a provider', async () => {
     const { gateway, upstream } = await gatewayWith(greeting);
     expect((await gateway.post('{')).headers.get('x-greeting')).toBe('400 invalid_json');
     upstream.script(answers({}, { status: 503 }));
     expect((await gateway.chat({})).headers.get('x-greeting')).toBe('503 upstream_unavailable');
   });
 
-  test('changes nothing that the gateway itself says, and no header of the connection', async () => {
+  test('does not replace the gateway’s own headers', async () => {
     const { gateway } = await gatewayWith(greeting);
     const response = await gateway.chat({});
     expect(response.headers.get('content-type')).toBe('application/json');
     expect(await response.json()).toMatchObject({ object: 'chat.completion' });
   });
 
-  test('is told when its header is none that HTTP allows, and the reply goes without it', async () => {
+  test('is named when HTTP does not allow its header, and the reply goes without that header', async () => {
     const { gateway } = await gatewayWith(greeting);
     const response = await gateway.chat({});
     expect([response.headers.get('x-bad'), response.headers.get('b')]).toEqual([null, null]);
     expect(gateway.lines.join()).toContain('x-bad');
   });
 
-  test('that throws leaves the reply as it is', async () => {
+  test('that throws does not change the reply', async () => {
     const { gateway } = await gatewayWith(pluginOf(({ hooks }) => hooks.reply.tap(() => { throw new Error('no'); })));
     expect((await gateway.chat({})).status).toBe(200);
     expect(gateway.lines.join()).toContain('test/means');
@@ -126,12 +126,12 @@ describe('an error of a plugin', () => {
     expect(gateway.lines.join('')).toContain(JSON.stringify(words).slice(1, -1));
   });
 
-  test('that is no work of defineError has the type of its status', async () => {
+  test('that was not made by defineError has the type of its status', async () => {
     const { gateway } = await gatewayWith(pluginOf(({ hooks }) => hooks.normalise.tap(() => { throw new GatewayError({ code: 'shop_closed', status: 403 } as never, 'The shop is closed.'); })));
     expect(await (await gateway.chat({})).json()).toMatchObject({ error: { type: 'permission_error', code: 'shop_closed' } });
   });
 
-  test('has a code that nobody else has', async () => {
+  test('cannot have the code of another plugin', async () => {
     const twin = { ...pluginOf(() => {}, { errors: [closed] }), name: 'test/twin' };
     const upstream = await startUpstream();
     open.push(upstream);
@@ -143,7 +143,7 @@ describe('an error of a plugin', () => {
   });
 });
 
-test('a field that two plugins declare is of one kind', async () => {
+test('a field that two plugins declare must have the same kind in both', async () => {
   const field = (name: string, kind: 'text' | 'number'): AnyPlugin => ({ ...pluginOf(() => {}, { fields: { score: { kind, description: 'x' } } }), name });
   const upstream = await startUpstream();
   open.push(upstream);
@@ -180,7 +180,7 @@ describe('an endpoint of a plugin', () => {
     const cookie = `${adminCookie}=${newSession(new Secret(server.admin_key), Date.now() + 60_000).value}`;
     const asked = async (site: string): Promise<number> => (await gateway.post({}, { path: '/write', headers: { cookie, 'sec-fetch-site': site } })).status;
     expect([await asked('same-origin'), await asked('cross-site'), await asked('none')]).toEqual([200, 401, 401]);
-    // over plain HTTP from another machine a browser says its origin alone
+    // over plain HTTP from another machine, a browser sends its origin alone
     const from = async (origin: string): Promise<number> => (await gateway.post({}, { path: '/write', headers: { cookie, origin } })).status;
     expect([await from(gateway.url), await from('http://elsewhere.example'), await from('null'), (await gateway.post({}, { path: '/write', headers: { cookie } })).status]).toEqual([200, 401, 401, 401]);
   });
@@ -191,12 +191,12 @@ describe('an endpoint of a plugin', () => {
       const { gateway } = await gatewayWith(write, config);
       const status = async (headers: Record<string, string>, method: 'GET' | 'POST' | 'DELETE' = 'POST'): Promise<number> => (await gateway.ask('/write', { method, headers })).status;
       expect([await status({ 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }), await status({ 'sec-fetch-site': 'same-site' }, 'DELETE'), await status({ origin: 'https://evil.example' }), await status({ origin: 'null' })]).toEqual([403, 403, 403, 403]);
-      // programs say nothing of the kind, and a link on a page of another site only reads
+      // programs send no such headers, and a link on a page of another site only reads
       expect([await status({}), await status({ 'sec-fetch-site': 'same-origin' }), await status({ origin: gateway.url }), await status({ 'sec-fetch-site': 'cross-site' }, 'GET')]).toEqual([200, 200, 200, 200]);
     }
   });
 
-  test('is told who asks', async () => {
+  test('is told the key of the caller', async () => {
     const { gateway } = await gatewayWith(shop, { keys });
     expect(await (await gateway.get('/key', asAnn)).json()).toEqual({ key: 'ann' });
   });
@@ -212,7 +212,7 @@ describe('a check of a plugin', () => {
 });
 
 describe('a tap', () => {
-  test('needs no name, and is known by its plugin', async () => {
+  test('needs no name, and has that of its plugin', async () => {
     const { gateway } = await gatewayWith(pluginOf(({ hooks }) => hooks.normalise.tap(() => { throw new Error('no'); })));
     expect(await (await gateway.chat({})).json()).toMatchObject({ error: { code: 'plugin_error', message: expect.stringContaining('test/means') } });
   });
@@ -223,7 +223,7 @@ describe('a tap', () => {
     expect(Object.keys(seen)).toEqual(['tap']);
   });
 
-  test('has its time on the record, and the plugin that supplied the answer has not', async () => {
+  test('has its time on record, and the plugin that supplied the answer has not', async () => {
     const slow = pluginOf(({ hooks }) => hooks.normalise.tapPromise(async (request) => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       return request;

@@ -1,4 +1,4 @@
-/** What answers at the address of the Redis and is none that gateways can share. */
+/** Servers at the address of the Redis that gateways cannot share: a replica, a Sentinel, a missing database, a wrong certificate. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -38,7 +38,7 @@ const isAway = 'Redis cannot be used; until it can, nothing is shared with other
 const isBack = 'Redis answers again';
 const portOf = ({ url }: RedisServer): string => new URL(url).port;
 
-test('a replica is left alone and said once, until the address leads to the primary', async () => {
+test('a replica is not used and reported once, until the address leads to the primary', async () => {
   const primary = await started();
   const replica = await started('--replicaof', '127.0.0.1', portOf(primary));
   const proxy = await proxyTo(replica.url);
@@ -58,7 +58,7 @@ test('a replica is left alone and said once, until the address leads to the prim
   expect(messages()).toEqual([isAway, isBack]);
 });
 
-test('a primary that becomes a replica is given up for the one that the address leads to next', async () => {
+test('after its primary became a replica, the client uses the next primary at the address', async () => {
   const [one, two] = [await started(), await started()];
   const proxy = await proxyTo(one.url);
   onTestFinished(() => proxy.close());
@@ -71,7 +71,7 @@ test('a primary that becomes a replica is given up for the one that the address 
   expect(await client.health()).toEqual({ connected: true });
 });
 
-test('a primary that hangs is given up for the one to which a Sentinel moves its address, also where it was connected to again meanwhile', async () => {
+test('after its primary hung, the client uses the primary to which a Sentinel moves the address, also where it had connected to the old one again', async () => {
   const one = await started();
   const two = await started('--replicaof', '127.0.0.1', portOf(one), '--repl-diskless-sync-delay', '0');
   await expect.poll(() => adminOf(two.url).info('replication'), { timeout: 10_000 }).toContain('master_link_status:up');
@@ -96,7 +96,7 @@ test('a primary that hangs is given up for the one to which a Sentinel moves its
   expect(messages()).toEqual(['Redis does not answer; until it does, nothing is shared with other gateways', isBack]);
 }, 60_000);
 
-test('a Sentinel is said to be one', async () => {
+test('a Sentinel is reported as a Sentinel', async () => {
   const sentinel = await startRedis(undefined, { sentinelOf: 1 });
   onTestFinished(() => sentinel.stop());
   const { client, logged } = await opened(sentinel.url);
@@ -115,7 +115,7 @@ test.each([['that Redis does not have', 'redis://', 'ERR DB index is out of rang
   expect(logged()).toEqual([expect.objectContaining({ msg: isAway, error: expect.stringContaining(why) })]);
 });
 
-test('a user who may run only what the docs name is let in while Redis has its data, and nothing is written past the log', async () => {
+test('a user with only the commands of the docs waits until Redis has loaded its data, and nothing is written outside of the log', async () => {
   const printed = vi.spyOn(console, 'warn').mockImplementation(() => {});
   onTestFinished(() => printed.mockRestore());
   const folder = mkdtempSync(join(tmpdir(), 'gateway-redis-data-'));
@@ -134,7 +134,7 @@ test('a user who may run only what the docs name is let in while Redis has its d
   expect(printed).not.toHaveBeenCalled();
 });
 
-test.each([['that nobody signed', () => certificate('IP:127.0.0.1')], ['for another name', () => trustedCertificate('DNS:other.example')]])('of a Redis with a certificate %s the reason is the certificate', async (_, made) => {
+test.each([['that nobody signed', () => certificate('IP:127.0.0.1')], ['for another name', () => trustedCertificate('DNS:other.example')]])('a Redis with a certificate %s is reported with the certificate as the reason', async (_, made) => {
   const server = createServer(made());
   server.on('tlsClientError', () => {});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -143,7 +143,7 @@ test.each([['that nobody signed', () => certificate('IP:127.0.0.1')], ['for anot
   expect([client.isAway, await client.health()]).toEqual([true, { connected: false, error: 'certificate' }]);
 });
 
-test('a user who may not run PING has a Redis that is well', async () => {
+test('a Redis whose user may not run PING is healthy', async () => {
   const { url } = await started();
   await adminOf(url).acl('SETUSER', 'gateway', 'on', '>right', '~*', '+@all', '-ping');
   const { client, messages } = await opened(`redis://gateway:right@${new URL(url).host}`);

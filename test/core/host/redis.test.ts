@@ -32,12 +32,12 @@ async function scene(refusedForMs?: number): Promise<Scene> {
   return { client, proxy, admin, messages: () => lines.map((line) => (JSON.parse(line) as { msg: string }).msg) };
 }
 
-/** Asks until Redis answers in time: on a busy machine the 50 ms of a text, or the 300 ms of a script, may be over before. */
+/** Asks until Redis answers in time: on a busy machine the time limits, 50 ms for a text and 300 ms for a script, may be over before. */
 const inTime = <Value>(ask: () => Promise<Value>): Promise<Value> => vi.waitFor(ask, { timeout: 60_000 });
 
 const outcome = (work: Promise<unknown>): Promise<unknown> => work.catch((error: Error) => error.message);
 
-test('is connected when open() has resolved, and keeps texts for so many seconds', async () => {
+test('is connected when open() has resolved, and keeps a text for the given seconds', async () => {
   const { client } = await scene();
   expect(client.isAway).toBe(false);
   expect(await inTime(() => client.get('none'))).toBeNull();
@@ -50,7 +50,7 @@ test('is connected when open() has resolved, and keeps texts for so many seconds
   await expect.poll(() => client.health()).toEqual({ connected: true });
 });
 
-test('sends a script by its hash, and again as text where Redis does not know it any more', async () => {
+test('sends a script by its hash, and as text where Redis does not know it any more', async () => {
   const { client } = await scene();
   const script = 'return {KEYS[1], ARGV[1]}';
   expect(await inTime(() => client.run(script, ['a'], [1]))).toEqual(['a', '1']);
@@ -58,7 +58,7 @@ test('sends a script by its hash, and again as text where Redis does not know it
   expect(await inTime(() => client.run(script, ['a'], [2]))).toEqual(['a', '2']);
 });
 
-test('leaves a Redis alone that did not answer three times in a row, until it is back', async () => {
+test('does not ask a Redis that failed three times in a row, until it answers again', async () => {
   const { client, proxy, messages } = await scene();
   proxy.isMute = true;
   const before = proxy.requests;
@@ -72,7 +72,7 @@ test('leaves a Redis alone that did not answer three times in a row, until it is
   expect(messages()).toEqual(['Redis does not answer; until it does, nothing is shared with other gateways', 'Redis answers again']);
 });
 
-test('says that Redis refuses commands, as one without memory does, while it answers others', async () => {
+test('reports that Redis without memory refuses writes, while it answers reads', async () => {
   const { client, admin, messages } = await scene(100);
   await admin.config('SET', 'maxmemory', '1');
   await expect.poll(() => outcome(client.set('one', 'text', 60))).toContain('OOM command not allowed');
@@ -96,12 +96,12 @@ test('rejects at once while Redis is away, and a late answer does no harm', asyn
     await outcome(client.run('return 1', [], []));
     took.push(performance.now() - startedAt);
   }
-  // a pause of this machine makes some of them longer, and not half of them
+  // a pause of this machine makes some of the calls longer, and not half of them
   expect(took.toSorted((a, b) => a - b)[10]).toBeLessThan(1000);
   expect(await client.health()).toEqual({ connected: false, error: 'timeout' });
 });
 
-test('finds a Redis that was away when the gateway started', async () => {
+test('connects to a Redis that was away when the gateway started', async () => {
   const redis = await startRedis();
   await redis.stop();
   const client = new RedisClient(new Secret(redis.url), createLogger(() => {}));

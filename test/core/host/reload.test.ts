@@ -1,4 +1,4 @@
-/** A changed config: a good one is swapped in, a bad one is not, and nothing half written is loaded. */
+/** A changed config: a good one is loaded, a bad one is not, and no half-written one is. */
 import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -73,21 +73,21 @@ async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: 
 }
 
 describe('a config that', () => {
-  it('has not changed is left alone', async () => {
+  it('has not changed is not loaded again', async () => {
     const { reload, lines, current } = await watched();
     const before = current();
     await reload();
     expect([current() === before, lines]).toEqual([true, []]);
   });
 
-  it('has changed is swapped in, and said', async () => {
+  it('has changed is loaded and reported', async () => {
     const { write, reload, name, lines } = await watched();
     write('second');
     await reload();
     expect([name(), lines.length, lines[0]]).toEqual(['second', 1, expect.stringContaining('config reloaded')]);
   });
 
-  it('has changed the address too is swapped in, and what waits for a restart is said until it is as it was', async () => {
+  it('has another address is loaded, and each reload names the settings that wait for a restart', async () => {
     const { write, reload, name, lines } = await watched();
     const told = (): unknown[] => lines.splice(0).map((line) => { const { level, msg, settings } = JSON.parse(line) as Record<string, unknown>; return { level, msg, settings }; });
     const reloaded = { level: 'info', msg: 'config reloaded' };
@@ -103,7 +103,7 @@ describe('a config that', () => {
     expect(told()).toEqual([reloaded]);
   });
 
-  it('has changed between being read and being watched is swapped in', async () => {
+  it('has changed after it was read and before it is watched is loaded', async () => {
     const { reload, name } = await watched(undefined, async (write) => {
       await pause(50);
       write('second');
@@ -112,7 +112,7 @@ describe('a config that', () => {
     expect(name()).toBe('second');
   });
 
-  it('has a fault is told once, and the last good one serves on', async () => {
+  it('has a fault is reported once, and the last good config goes on', async () => {
     const { write, reload, name, lines } = await watched();
     write('second', { sever: {} });
     await reload();
@@ -121,7 +121,7 @@ describe('a config that', () => {
     expect(lines[0]).toContain('did you mean');
   });
 
-  it('gets a .env, or a file that a glob finds, is swapped in', async () => {
+  it('gets a .env, or a file that a glob finds, is loaded again', async () => {
     const { file, write, reload, name, built } = await watched();
     write('second', { include: ['./more/*.yaml'], server: { admin_key: '${NOT_YET:-a-key-that-is-long-enough}' } });
     const more = join(dirname(file), 'more');
@@ -153,7 +153,7 @@ describe('a config that', () => {
     expect(built.at(-1)?.models.some(({ id }) => id === 'b')).toBe(true);
   });
 
-  it('loses a file that it includes, or is there before a file that it names, is used when the file is there', async () => {
+  it('names a file that is missing is used when the file is there', async () => {
     const { file, write, reload, lines, built } = await watched();
     const put = (name: string, text: string): void => writeFileSync(join(dirname(file), name), text);
     put('a.yaml', 'models: [{ id: a, free: true, providers: [{ providerId: up }] }]');
@@ -173,7 +173,7 @@ describe('a config that', () => {
     expect(built.at(-1)?.plugins.at(-1)?.use).toBe('./late.mjs');
   });
 
-  it('was refused is read again when somebody asks, although no file has changed', async () => {
+  it('was refused is read again on request, although no file has changed', async () => {
     const { write, reload, readNow, name, during, lines } = await watched();
     during.rebuild = () => {
       throw new Error('the folder cannot be written');
@@ -190,7 +190,7 @@ describe('a config that', () => {
     expect([name(), lines.length]).toEqual(['second', 3]);
   });
 
-  it('is mended is swapped in after all', async () => {
+  it('was repaired is loaded', async () => {
     const { write, reload, name } = await watched();
     write('second', { sever: {} });
     await reload();
@@ -218,7 +218,7 @@ describe('a config that', () => {
     expect(lines.filter((line) => line.includes('"error"'))).toEqual([]);
   });
 
-  it('is half written, and valid as it stands, is not loaded until two looks in a row see the same', async () => {
+  it('is half written and still valid is not loaded until two looks in a row see the same', async () => {
     const { file, look, built } = await watched();
     writeFileSync(file, stringify({ plugins: quietPlugins, ...oneUpstream('http://127.0.0.1:9/v1') }));
     await look();
@@ -243,7 +243,7 @@ describe('a config that', () => {
     expect(name()).toBe('third');
   });
 
-  it('changes while its gateway is built for long is looked at with the usual pause after that, because it may be half written', async () => {
+  it('changes during a long build is looked at after the usual pause, because it may be half written', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'reload-test-')), 'gateway.config.yaml');
     const everyMs = 100;
     const [begun, over, again] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<number>()];
@@ -311,7 +311,7 @@ describe('the former gateway', () => {
     await expect.poll(() => closed).toEqual(['first']);
   });
 
-  it('ends the requests of a key that the next config disables, and takes no other', async () => {
+  it('ends the requests of a key that the next config disables, and no others', async () => {
     const up = await provider(streams(said('a', 'b', 'c'), { everyMs: 30 }), streams(said('d')));
     const { write, reload, current } = await watched(up.url);
     const keys = (more: object = {}): object => ({ keys: [{ name: 'a', key: ['key-of-a-0123456789', 'new-of-a-0123456789'], ...more }, { name: 'b', key: 'key-of-b-0123456789' }] });

@@ -16,7 +16,7 @@ describe('the state of a plugin', () => {
     expect(after.of('a/one')('calls', counter).count).toBe(3);
   });
 
-  test('is apart from that of another plugin, and under another name', () => {
+  test('is separate for each plugin and for each name', () => {
     const { of } = new States().forGateway();
     of('a/one')('calls', counter).count = 3;
     expect([of('a/two')('calls', counter).count, of('a/one')('others', counter).count]).toEqual([0, 0]);
@@ -38,7 +38,7 @@ describe('the state of a plugin', () => {
     expect(states.forGateway().of('a/one')('socket', make)).not.toBe(first);
   });
 
-  test('that throws at its end is named, and keeps neither the others nor the gateway open', async () => {
+  test('that throws when it is disposed is named, and the other states and the gateway close', async () => {
     let disposed = 0;
     const keeps = probe(({ state }) => {
       state('broken', () => ({ [Symbol.dispose]() { throw new Error('the socket is gone'); } }));

@@ -1,4 +1,4 @@
-/** Under which names a gateway answers: a page on the web can make its own name point to this machine. */
+/** Which Host names a gateway answers: a page on the web can make its own name point to this machine. */
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { answers, completion } from '../../_kit/upstream.ts';
@@ -17,7 +17,7 @@ async function begin(more: Record<string, unknown> = {}) {
 
 const keys = [{ name: 'web', key: 'a-callers-key-0123456789' }];
 
-/** Sends the head of a request as it is, and gives the whole answer. */
+/** Sends the head of a request as it is, and returns the whole answer. */
 const raw = async (head: string): Promise<string> =>
   await new Promise((resolve, reject) => {
     let answer = '';
@@ -28,7 +28,7 @@ const raw = async (head: string): Promise<string> =>
   });
 
 describe('a gateway without keys', () => {
-  test('answers no request under the name of a site, on any door', async () => {
+  test('refuses the name of a web site on each door and path', async () => {
     const upstream = await begin();
     const foreign = { host: 'evil.example:4000' };
     const asked = [
@@ -75,7 +75,7 @@ describe('a request with two hosts', () => {
     expect(answer).toMatch(/connection: close/i);
   });
 
-  test('is none where another header has the same length', async () => {
+  test('is not seen where another header has the same length', async () => {
     await begin();
     expect(await raw('GET / HTTP/1.1\r\nhost: localhost\r\ndate: x\r\nfrom: y')).toMatch(/^HTTP\/1\.1 200 /);
   });

@@ -1,4 +1,4 @@
-/** What callers get wrong: each has its status, its code, its record, and the gateway answers on. */
+/** Faults of callers: each has its status, its code and its record, and the gateway goes on. */
 import { Readable } from 'node:stream';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ const serving = async (more: Record<string, unknown> = {}, env: Record<string, s
   return await gatewayOf({ ...config(up.url), ...more }, { env });
 };
 
-/** The reply is that error in the one shape, on record, and the next request is answered. */
+/** The reply is this error in the usual shape and on record, and the next request is answered. */
 async function expectRefusal(gateway: TestGateway, response: Response, wanted: { status: number; code: string; param?: string | null }): Promise<string> {
   const body = (await response.json()) as { error: { message: string; type: string; param: string | null; code: string } };
   expect([response.status, body.error.code]).toEqual([wanted.status, wanted.code]);
@@ -54,7 +54,7 @@ describe('a body', () => {
     expect(await contentOf(await gateway.chat({}))).toBe('hello');
   });
 
-  it('with a byte order mark is told so: no editor shows it', async () => {
+  it('with a byte order mark is refused with a message about it, because editors do not show it', async () => {
     const gateway = await serving();
     expect((await errorOf(await gateway.post(`\uFEFF${JSON.stringify(right)}`))).message).toMatch(/begins with a byte order mark .* without it/);
   });
@@ -92,7 +92,7 @@ describe('a body', () => {
     let sent = 0;
     const body = new Readable({
       read() {
-        // what is over the limit by less than a part, and then nothing: only a gateway that stops reading can answer
+        // the body exceeds the limit by less than one part and then stops: only a gateway that stops reading can answer
         sent += part.length;
         if (sent < 1_000_000 + 2 * part.length) this.push(part);
       },
@@ -102,7 +102,7 @@ describe('a body', () => {
   });
 });
 
-describe('a field of the wrong kind is named', () => {
+describe('a field of the wrong type is named', () => {
   it.each<[string, object]>([
     ['model', { model: 5 }],
     ['messages', { messages: 'hi' }],
@@ -147,7 +147,7 @@ describe('a field of the wrong kind is named', () => {
   });
 });
 
-describe('a field with a value that cannot be is named', () => {
+describe('a field with an impossible value is named', () => {
   it.each<[string, string, object]>([
     ['model', 'invalid_value', { model: ' ' }],
     ['messages', 'invalid_value', { messages: [] }],
@@ -167,7 +167,7 @@ describe('a field with a value that cannot be is named', () => {
     await expectRefusal(gateway, await gateway.chat(more), { status: 400, code, param });
   });
 
-  it('a number beyond all numbers', async () => {
+  it('a number that is too large for JSON', async () => {
     const gateway = await serving();
     await expectRefusal(gateway, await gateway.post('{"model":"plain","messages":[{"role":"user","content":"hi"}],"temperature":1e400}'), { status: 400, code: 'invalid_value', param: 'temperature' });
   });
@@ -189,7 +189,7 @@ describe('a model', () => {
     await expectRefusal(gateway, await gateway.chat({ model: 'up/nothing' }), { status: 404, code: 'model_not_found', param: 'model' });
   });
 
-  it('that was deactivated is gone, with the date', async () => {
+  it('that was deactivated is refused with the date', async () => {
     const up = await provider();
     const gateway = await gatewayOf({ ...config(up.url), models: [{ id: 'old', free: true, deactivated_at: '2020-05-01T00:00:00Z', providers: [{ providerId: 'up', externalId: 'old-1' }] }] });
     expect(await expectRefusal(gateway, await gateway.chat({ model: 'old' }), { status: 410, code: 'model_deactivated', param: 'model' })).toContain('2020-05-01');
@@ -205,7 +205,7 @@ describe('a model', () => {
     expect(await errorOf(response)).toMatchObject({ code: 'no_provider_available', message: expect.stringContaining('UP_KEY is not set') });
   });
 
-  it('is repeated on one line, and not at any length', async () => {
+  it('is quoted in the error on one line, and cut', async () => {
     const { chat } = await serving();
     const { message } = await errorOf(await chat({ model: `a\n\u001b[31m${'x'.repeat(5000)}` }));
     expect(message).not.toMatch(/\p{Cc}/u);
@@ -224,7 +224,7 @@ describe('a key', () => {
     ['comes in another scheme', { authorization: 'Basic d3Jvbmcta2V5LTk4NzY=' }, 'invalid_api_key'],
     ['has a space too many', { authorization: 'Bearer the-only-key-1234 9876' }, 'invalid_api_key'],
     ['is a page long', { authorization: `Bearer ${'9876'.repeat(2000)}` }, 'invalid_api_key'],
-  ])('that %s is refused, and nothing of it repeated', async (_, headers, code) => {
+  ])('that %s is refused, and no part of it is repeated', async (_, headers, code) => {
     const gateway = await serving({ keys });
     const response = await gateway.chat({}, headers);
     expect(response.headers.get('www-authenticate')).toBe('Bearer');
@@ -232,7 +232,7 @@ describe('a key', () => {
     expect(JSON.stringify(gateway.records)).not.toMatch(/9876|d3Jv/);
   });
 
-  it('is asked for before the body is judged', async () => {
+  it('is checked before the body', async () => {
     const { post } = await serving({ keys });
     expect((await post('{')).status).toBe(401);
   });
@@ -256,18 +256,18 @@ describe('a key', () => {
     expect(await expectRefusal(gateway, response, { status: 403, code: 'model_not_allowed', param: 'model' })).toContain('budgeted');
   });
 
-  it('is pointed to no model that it may not use', async () => {
+  it('gets no suggestion of a model that it may not use', async () => {
     const gateway = await serving({ keys });
     const response = await gateway.chat({ model: 'budgetd' }, { 'x-api-key': 'the-only-key-1234' });
     expect(await expectRefusal(gateway, response, { status: 404, code: 'model_not_found', param: 'model' })).not.toContain('budgeted');
   });
 
-  it('may use the models that its patterns name, however they are addressed', async () => {
+  it('may use the models of its patterns, under each of their names', async () => {
     const { chat } = await serving({ keys });
     for (const model of ['thinker', 'thinker-2025', 'up/thinker', 'up/thinker-1']) expect([model, (await chat({ model }, { 'x-api-key': 'the-only-key-1234' })).status]).toEqual([model, 200]);
   });
 
-  it('that may not use a model does not learn why it could not be served', async () => {
+  it('that may not use a model is not told why the model cannot be served', async () => {
     const gateway = await gatewayOf({
       keys,
       providers: { up: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: '${UP_KEY}' } },
@@ -308,7 +308,7 @@ describe('a request', () => {
     ['DELETE', '/v1/chat/completions', 'POST'],
     ['POST', '/v1/models', 'GET, HEAD'],
     ['PUT', '/', 'GET, HEAD'],
-  ])('by %s to %s is told what is allowed', async (method, path, allow) => {
+  ])('by %s to %s is refused with the allowed methods', async (method, path, allow) => {
     const gateway = await serving();
     const response = await gateway.ask(path, { method });
     expect(response.headers.get('allow')).toBe(allow);
@@ -322,21 +322,21 @@ describe('a request', () => {
   });
 });
 
-describe('an address that is none', () => {
+describe('a malformed address', () => {
   it.each(['/%ff', '/%e0%a4%a', '/v1/models/%zz', '/v1/models/a%'])('%s is refused', async (path) => {
     const gateway = await serving();
     expect(await expectRefusal(gateway, await gateway.get(path), { status: 400, code: 'bad_request' })).toContain('percent encoding');
   });
 });
 
-describe('whatever the body', () => {
+describe('any body', () => {
   const value = fc.oneof({ depthSize: 'small' }, fc.jsonValue(), fc.constantFrom<unknown>(null, '', 0, -1, 1e308, [], {}, 'plain', true, [[]], { type: 'function' }));
   const fields = ['model', 'messages', 'stream_options', 'tools', 'tool_choice', 'response_format', 'max_tokens', 'temperature', 'stop', 'n', 'reasoning', 'reasoning_effort', 'logit_bias', 'user', 'toString', 'constructor', 'metadata'];
   const message = fc.record({ role: fc.oneof(fc.constantFrom('user', 'assistant', 'tool', 'system'), value), content: value, tool_calls: value, tool_call_id: value }, { requiredKeys: [] });
   const mutated = fc.record({ model: fc.oneof(fc.constant('plain'), fc.constant('thinker'), value), messages: fc.oneof(fc.constant(hi), fc.array(message), value), more: fc.dictionary(fc.constantFrom(...fields), value, { maxKeys: 4 }) }).map(({ model, messages, more }) => JSON.stringify({ model, messages, ...more }));
   const torn = fc.tuple(mutated, fc.nat(), fc.constantFrom('', '"', '}', '\u0000', '\\', ',', '[')).map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + (at % 3)));
 
-  it('2,000 mutated ones are the caller’s fault or answered, never the gateway’s', async () => {
+  it('2,000 mutated ones get an answer or an error of the caller, never an error of the gateway', async () => {
     const { post, lines } = await serving();
     await fc.assert(
       fc.asyncProperty(fc.oneof({ arbitrary: mutated, weight: 2 }, torn), async (body) => {

@@ -1,4 +1,4 @@
-/** A place that the gateway cannot listen at: what it says. */
+/** An address at which the gateway cannot listen: the error. */
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { AddressInfo } from 'node:net';
@@ -7,7 +7,7 @@ import { bindPort, PortInUse, UnusableSocket } from '../../../core/http/bind.ts'
 
 const refusal = async (host: string, port: number, more: object = {}): Promise<Error> => await bindPort({}, { host, port, ...more }).then(() => expect.fail('it listens'), (thrown: unknown) => thrown as Error);
 
-it('that somebody else has', async () => {
+it('an address that is in use is refused with another port', async () => {
   const other = createServer();
   await new Promise((resolve) => other.listen(0, '127.0.0.1', () => resolve(null)));
   const { port } = other.address() as AddressInfo;
@@ -16,15 +16,15 @@ it('that somebody else has', async () => {
   expect([error instanceof PortInUse, error.message]).toEqual([true, `Port ${port} on 127.0.0.1 is in use. Stop what listens there, or choose another: --port ${port + 1}`]);
 });
 
-it('of another machine', async () => {
-  // of the network for documentation
+it('an address of another machine is refused', async () => {
+  // an address of the network for documentation
   const error = await refusal('192.0.2.1', 4000);
   expect([error instanceof UnusableSocket, error.message]).toEqual([true, expect.stringMatching(/^This machine has no address 192\.0\.2\.1, .* Write one that it has/)]);
 });
 
 const [loopback] = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) => (addresses.some(({ address }) => address === '::1') ? [name] : []));
 
-it.skipIf(loopback === undefined)('with the name of an interface is taken as it is, and no other address in its place', async () => {
+it.skipIf(loopback === undefined)('an address with the name of an interface is used as it is', async () => {
   const free = createServer();
   await new Promise((resolve) => free.listen(0, '::1', () => resolve(null)));
   const { port } = free.address() as AddressInfo;

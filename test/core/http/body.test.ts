@@ -1,4 +1,4 @@
-/** Request bodies: the depth scan against a naive oracle, and what parsing refuses. Limits end to end: bad-input.test.ts. */
+/** Request bodies: the depth scan beside a simple recursive count, and what parsing refuses. Limits end to end: bad-input.test.ts. */
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import * as fc from 'fast-check';
@@ -31,24 +31,24 @@ describe('the depth scan', () => {
 });
 
 describe('parsing', () => {
-  it('gives back what was written', () => {
+  it('returns the value that was written', () => {
     const accepted = fc.jsonValue({ maxDepth: 5 }).filter((value) => value === null || !Object.hasOwn(Object(value), '__proto__'));
     fc.assert(fc.property(accepted, (value) => { expect(JSON.stringify(parseJson(Buffer.from(JSON.stringify(value)), 64))).toBe(JSON.stringify(JSON.parse(JSON.stringify(value)))); }));
   });
 
-  it('refuses the key that would be a prototype', () => {
+  it('refuses the key __proto__', () => {
     expect(() => parseJson(Buffer.from('{"a": 1, "__proto__": null}'), 64)).toThrow(expect.objectContaining({ code: 'invalid_request', param: '__proto__' }) as Error);
   });
 
-  it('says where the fault is', () => {
+  it('refuses what is not JSON', () => {
     expect(() => parseJson(Buffer.from('{"a": x}'), 64)).toThrow(expect.objectContaining({ code: 'invalid_json' }) as Error);
   });
 
-  it.each([['{"a": 1e999}', 'a'], ['{"a": {"b": [0, {"c": -1e400}]}}', 'a.b[1].c'], [`{"a": [1${'0'.repeat(400)}]}`, 'a[0]'], [`{"${'k'.repeat(10_000)}": 1e999}`, 'k'.repeat(256)]])('refuses a number that it would have to send on as null: %s', (json, param) => {
+  it.each([['{"a": 1e999}', 'a'], ['{"a": {"b": [0, {"c": -1e400}]}}', 'a.b[1].c'], [`{"a": [1${'0'.repeat(400)}]}`, 'a[0]'], [`{"${'k'.repeat(10_000)}": 1e999}`, 'k'.repeat(256)]])('refuses a number that JSON can only write as null: %s', (json, param) => {
     expect(() => parseJson(Buffer.from(json), 64)).toThrow(expect.objectContaining({ code: 'invalid_value', param }) as Error);
   });
 
-  it('tells how many objects, members and arrays there are, before it makes them', () => {
+  it('counts objects, members and arrays before it makes them', () => {
     const told: number[] = [];
     parseJson(Buffer.from('{"a":[{},[],"{[:{"],"b":{"c:":1}}'), 64, (parts) => void told.push(parts));
     expect(told).toEqual([8]);
@@ -70,12 +70,12 @@ const read = (parts: string[], limit: number, announced?: string): Promise<Buffe
 
 describe('reading', () => {
   it('joins the parts', async () => expect((await read(['ab', 'c'], 3)).toString()).toBe('abc'));
-  it('gives nothing for no body', async () => expect(await read([], 3)).toHaveLength(0));
+  it('returns no bytes for an empty body', async () => expect(await read([], 3)).toHaveLength(0));
   it('takes a body of exactly the limit', async () => expect(await read(['abc'], 3, '3')).toHaveLength(3));
   it('refuses one byte more', async () => await expect(read(['ab', 'cd'], 3)).rejects.toMatchObject({ code: 'request_too_large', status: 413 }));
-  it('refuses what announces more', async () => await expect(read([], 3, '4')).rejects.toMatchObject({ code: 'request_too_large' }));
+  it('refuses a body that announces more', async () => await expect(read([], 3, '4')).rejects.toMatchObject({ code: 'request_too_large' }));
 
-  it('keeps none of the small parts of a body, each of which takes some hundred bytes: their bytes are copied together', async () => {
+  it('copies the small parts of a body together, because each part takes some hundred bytes of memory', async () => {
     const source = new Readable({ read() {} });
     const body = readBody(source, { limit: 200_000, announced: undefined });
     const part = Buffer.alloc(1);
@@ -94,17 +94,17 @@ describe('reading', () => {
     expect((await body).equals(Buffer.from(`${text}${large.toString()}!`))).toBe(true);
   });
 
-  describe('a body for which no room is left in its middle', () => {
+  describe('a body for which no memory is left in the middle', () => {
     const refused = (source: Readable, limit: number): Promise<Buffer> => readBody(source, { limit, announced: undefined, hold: () => { throw new GatewayError('server_overloaded', ''); } });
 
-    it('refuses it, and reads on to its end: the next request comes behind it', async () => {
+    it('is refused and read to its end, because the next request follows it', async () => {
       const source = Readable.from(['a', 'b', 'c'].map((part) => Buffer.from(part)));
       const ended = once(source, 'end');
       await expect(refused(source, 3)).rejects.toMatchObject({ code: 'server_overloaded' });
       await ended;
     });
 
-    it('reads no more than the limit, and then lets go of the connection', async () => {
+    it('is read up to the limit, and then the connection is closed', async () => {
       const source = new Readable({ read() { this.push(Buffer.from('ab')); } });
       const closed = once(source, 'close');
       await expect(refused(source, 5)).rejects.toMatchObject({ code: 'server_overloaded' });

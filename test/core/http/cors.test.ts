@@ -1,4 +1,4 @@
-/** CORS: which web pages may ask the gateway from a browser. */
+/** CORS: which web pages may send requests to the gateway. */
 import { describe, expect, it } from 'vitest';
 import { rawExchange } from '../../_kit/executable.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
@@ -12,7 +12,7 @@ const preflight = (gateway: TestGateway, path: string, origin = app): Promise<Re
   gateway.ask(path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type,x-anything' } });
 const allowed = ({ headers }: Response): string | null => headers.get('access-control-allow-origin');
 
-describe('an origin of the list', () => {
+describe('an allowed origin', () => {
   const server = { cors: { origins: [app] } };
 
   it('gets an answer to its preflight, with the headers that it asks for, and no record', async () => {
@@ -40,7 +40,7 @@ describe('an origin of the list', () => {
     const plugins = [probe(({ hooks }) => hooks.reply.tap('test/probe', (headers) => ({ ...headers, 'x-quota-remaining': '7' })))];
     const gateway = await gatewayOf(oneUpstream((await provider()).url, { server }), { plugins });
     const { headers } = await gateway.chat({}, { origin: app });
-    // of a request without cookies, and no other one is allowed, the star stands for all names
+    // only requests without cookies are allowed, and for them the star means all names
     expect([headers.get('x-quota-remaining'), headers.get('access-control-expose-headers')?.split(', '), headers.get('access-control-allow-credentials')]).toEqual(['7', expect.arrayContaining(['*']), null]);
   });
 
@@ -54,7 +54,7 @@ describe('an origin of the list', () => {
     expect([allowed(await gateway.get(path, { origin: app })), allowed(await preflight(gateway, path))]).toEqual([null, null]);
   });
 
-  it.each(['/./metrics', '/x/../metrics', '/x/%2e%2E/metrics', 'http://localhost/metrics', '/v1/../x/.%2e/metrics', String.raw`/x\..\metrics`])('may not read what is found under %s', async (path) => {
+  it.each(['/./metrics', '/x/../metrics', '/x/%2e%2E/metrics', 'http://localhost/metrics', '/v1/../x/.%2e/metrics', String.raw`/x\..\metrics`])('may not read the page behind %s', async (path) => {
     const gateway = await gatewayFor(server);
     const text = await rawExchange(Number(new URL(gateway.url).port), `GET ${path} HTTP/1.1\r\nhost: localhost\r\norigin: ${app}\r\nconnection: close\r\n\r\n`);
     expect(text.toLowerCase()).not.toContain('access-control-allow-origin');

@@ -1,4 +1,4 @@
-/** Connections while the port closes: those without a whole request do not keep the process for as long as running ones may take, and those with an answer get all of it. */
+/** Connections while the port closes: one without a whole request does not keep the process for the time of running requests, and one with an answer gets all of it. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -24,12 +24,12 @@ async function connected(limits: object = {}, upstream = 'http://127.0.0.1:9/v1'
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   ends.push(() => void socket.destroy());
   await once(socket, 'connect');
-  // the answer to another connection: the port has taken this one before
+  // another connection has its answer: so the port has accepted this one before
   await fetch(`${url}/health/live`, { headers: { connection: 'close' } });
   return { socket, records, closed: () => within(drain(120_000, []).then(() => true), 8000, false) };
 }
 
-it('a connection on which nothing was ever sent does not keep a port open that closes', async () => {
+it('a connection on which nothing was sent does not delay the closing of the port', async () => {
   const { socket, closed } = await connected();
   socket.resume();
   expect(await closed()).toBe(true);
@@ -43,7 +43,7 @@ it('a connection that sends its first request just after the port began to close
   expect(await isClosed).toBe(true);
 });
 
-it('half of a head has the time of a head, and not that of a running request, when the port closes', async () => {
+it('an incomplete head has the time limit of a head, and not that of a running request, when the port closes', async () => {
   const { socket, closed } = await connected({ header_time_ms: 500 });
   socket.write('GET /v1/models HTTP/1.1\r\nhost: 127.');
   const answer = text(socket);
@@ -51,7 +51,7 @@ it('half of a head has the time of a head, and not that of a running request, wh
   expect(await answer).toMatch(/^HTTP\/1\.1 408 [^]*request_timeout/);
 });
 
-it('half of a body has the time of a request, and not that of a running one, when the port closes', async () => {
+it('an incomplete body has the time limit of a body, and not that of a running request, when the port closes', async () => {
   const { socket, closed } = await connected({ request_time_ms: 500 });
   socket.write('POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 100\r\n\r\n');
   const [interim] = (await once(socket, 'data')) as [Buffer];
@@ -63,7 +63,7 @@ it('half of a body has the time of a request, and not that of a running one, whe
 });
 
 it('an answer that its client has not read yet arrives whole when the port closes', async () => {
-  // more than the buffers of the two ends of a socket take
+  // larger than the buffers at both ends of a socket
   const words = 'words '.repeat(2_000_000);
   const up = await provider(answers(completion(words)));
   const { socket, closed, records } = await connected({}, up.url);

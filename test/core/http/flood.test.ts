@@ -1,4 +1,4 @@
-/** More than the gateway can take: bodies, requests at one time, requests on one connection. */
+/** More than the gateway has room for: bodies, requests at one time, requests on one connection. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -27,7 +27,7 @@ function held(): { step: Step; letGo: () => void } {
 
 const limited = (limits: object, more: object = {}) => ({ server: { limits, ...more } });
 
-/** A body whose length is not announced, and of which only this much comes. */
+/** A body without an announced length, of which only these bytes come. */
 function unfinished(bytes: string | Buffer): Readable {
   const stream = new Readable({ read: () => {} });
   stream.push(bytes);
@@ -40,14 +40,14 @@ describe('the body of an endpoint', () => {
     return await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'), { plugins: [probe(({ routes }) => routes.add({ method: 'POST', path: '/probe', auth: 'none', ...(bodyLimit !== undefined && { bodyLimit }), handle }))] });
   };
 
-  it.each([[undefined, 65_536], [100, 100], [100_000_000, 33_554_432]])('is bounded by what the endpoint needs: %s', async (needs, most) => {
+  it.each([[undefined, 65_536], [100, 100], [100_000_000, 33_554_432]])('is limited by what the endpoint needs: %s', async (needs, most) => {
     const { post } = await taking(needs);
     expect((await post('x'.repeat(most), { path: '/probe' })).status).toBe(200);
     const response = await post('x'.repeat(most + 1), { path: '/probe' });
     expect([response.status, (await errorOf(response)).code]).toEqual([413, 'request_too_large']);
   });
 
-  it('is not read on beyond that where its length is not announced', async () => {
+  it('is read up to that limit where its length is not announced', async () => {
     const { ask } = await taking(100);
     expect((await ask('/probe', { method: 'POST', body: unfinished('x'.repeat(101)) })).status).toBe(413);
   });
@@ -75,7 +75,7 @@ describe('the bytes of all bodies', () => {
     return { up, gateway, letGo, large: async () => await gateway.post(body('x'.repeat(size))) };
   };
 
-  it('are bounded: a request without room is refused, and served once there is room again', async () => {
+  it('have a limit: a request beyond it is refused, and served once there is room again', async () => {
     const { up, gateway, letGo, large } = await scene();
     const first = [large(), large()];
     await expect.poll(() => up.asked.length).toBe(2);
@@ -87,7 +87,7 @@ describe('the bytes of all bodies', () => {
     expect(up.asked).toHaveLength(3);
   });
 
-  it('are judged by what a request announces, before any of it comes', async () => {
+  it('are counted by the announced length, before the body comes', async () => {
     const { gateway, up, letGo, large } = await scene();
     const first = [large(), large()];
     await expect.poll(() => up.asked.length).toBe(2);
@@ -97,7 +97,7 @@ describe('the bytes of all bodies', () => {
     await Promise.all(first);
   });
 
-  it('are counted as they come where nothing is announced', async () => {
+  it('are counted as they come where no length is announced', async () => {
     const { gateway, up, letGo, large } = await scene();
     const first = [large(), large()];
     await expect.poll(() => up.asked.length).toBe(2);
@@ -108,7 +108,7 @@ describe('the bytes of all bodies', () => {
     expect((await large()).status).toBe(200);
   });
 
-  it('without room, a body whose length nobody announced is refused, and its connection serves the next request', async () => {
+  it('leave no room: a body without an announced length is refused, and its connection serves the next request', async () => {
     const { gateway, up, letGo, large } = await scene();
     const first = [large(), large()];
     await expect.poll(() => up.asked.length).toBe(2);
@@ -130,13 +130,13 @@ describe('the bytes of all bodies', () => {
     await expect.poll(async () => (await large()).status).toBe(200);
   });
 
-  it('bound a single body too, which could never be served', async () => {
+  it('limit a single body too, which could never be served', async () => {
     const { gateway } = await scene();
     const response = await gateway.post(body('x'.repeat(250_000)));
     expect([response.status, (await errorOf(response)).code]).toEqual([413, 'request_too_large']);
   });
 
-  it('are more where a body has many objects, which take more of the heap than their text', async () => {
+  it('are counted higher for a body with many objects, which take more of the heap than their text', async () => {
     const { gateway, letGo } = await scene();
     letGo();
     const many = (containers: number): Promise<Response> => gateway.post(`${body('hi').slice(0, -1)},"metadata":[${'{},'.repeat(containers)}{}]}`);
@@ -146,7 +146,7 @@ describe('the bytes of all bodies', () => {
     expect((await gateway.post(body('x'.repeat(48_000)))).status).toBe(200);
   });
 
-  it('are more where a body has many names, each of which takes more of the heap than its text', async () => {
+  it('are counted higher for a body with many names, which take more of the heap than their text', async () => {
     const { gateway, letGo } = await scene();
     letGo();
     const many = (names: number): Promise<Response> => gateway.post(`${body('hi').slice(0, -1)},"metadata":{${Array.from({ length: names }, (_, at) => `"${at}a":0`).join(',')}}}`);
@@ -155,7 +155,7 @@ describe('the bytes of all bodies', () => {
     expect([response.status, (await errorOf(response)).code]).toEqual([413, 'request_too_large']);
   });
 
-  it('and their refusals are in the health report and in the metrics', async () => {
+  it('are in the health report and in the metrics, with the refusals', async () => {
     const { gateway, up, large, letGo } = await scene();
     const health = async (): Promise<object> => (await (await gateway.get('/')).json()) as object;
     expect(await health()).not.toHaveProperty('health.load');
@@ -173,8 +173,8 @@ describe('the bytes of all bodies', () => {
   });
 });
 
-describe('the requests that run', () => {
-  it('are bounded, and health and the log stay within reach', async () => {
+describe('running requests', () => {
+  it('have a limit, and health, models and metrics still answer', async () => {
     const { step, letGo } = held();
     const up = await provider(step);
     const gateway = await gatewayOf({ ...oneUpstream(up.url), ...limited({ in_flight_requests: 2 }) });
@@ -198,7 +198,7 @@ async function socketTo(url: string): Promise<Socket> {
   return socket;
 }
 
-/** All that came so far. */
+/** All that was received so far. */
 function readings(socket: Socket): () => string {
   let text = '';
   socket.on('data', (bytes) => (text += bytes));
@@ -210,17 +210,17 @@ const repliesIn = (text: string): number => text.match(/HTTP\/1\.1 200 /g)?.leng
 describe('requests that an endpoint refuses', () => {
   const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
-  it.each(['/v1/models?no_training=yes', '/v1/models/none', '/api/logs', '/nowhere'])('leave nothing behind: %s', async (path) => {
+  it.each(['/v1/models?no_training=yes', '/v1/models/none', '/api/logs', '/nowhere'])('leave no timer behind: %s', async (path) => {
     const { get } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1', { keys: [{ name: 'a', key: 'a-key-of-a-caller' }], server: { admin_key: 'an-admin-key-of-16' } }));
     await (await get(path)).text();
     const before = timers();
     for (let count = 0; count < 30; count++) expect((await (await get(path)).text()).slice(0, 8)).toBe('{"error"');
-    // each would be there for the longest time of a request, 15 minutes, and hold what it knows of the request
+    // each timer would stay for the longest time of a request, 15 minutes, and keep the data of the request in memory
     expect(timers() - before).toBeLessThan(10);
   });
 });
 
-describe('requests that do not wait for their replies', () => {
+describe('pipelined requests', () => {
   const scene = async (limits: object = {}) => {
     const { step, letGo } = held();
     const up = await provider(step);
@@ -248,7 +248,7 @@ describe('requests that do not wait for their replies', () => {
     await expect.poll(() => repliesIn(text())).toBe(2010);
   });
 
-  it('end with their client: those whose replies had to wait too', async () => {
+  it('end when their client leaves, also those that wait', async () => {
     const { up, gateway, socket } = await scene({ connection_requests: 3 });
     for (let at = 0; at < 10; at++) socket.write(post(`number ${at}`));
     await expect.poll(() => up.asked.length).toBe(3);
@@ -258,7 +258,7 @@ describe('requests that do not wait for their replies', () => {
     expect(up.asked).toHaveLength(3);
   });
 
-  it('lose their connection where too many of them wait', async () => {
+  it('lose their connection when too many of them wait', async () => {
     const { up, gateway, socket } = await scene({ connection_requests: 1 });
     socket.write(post('first') + 'GET / HTTP/1.1\r\nhost:a\r\n\r\n'.repeat(2000));
     await once(socket, 'close');
@@ -266,7 +266,7 @@ describe('requests that do not wait for their replies', () => {
     expect(await (await gateway.get('/metrics')).text()).toContain('gateway_overloaded_total{limit="connection"} 1\n');
   });
 
-  it('are answered up to one whose body is broken', async () => {
+  it('are answered up to the first one with a broken body', async () => {
     const { up, letGo, socket } = await scene({ connection_requests: 1 });
     const text = readings(socket);
     const closed = once(socket, 'close');

@@ -1,4 +1,4 @@
-/** Every route, asked in every odd way: the gateway never fails, never ends, never shows a secret, and frames each reply soundly. */
+/** Random requests to every route: the gateway never fails, never ends, never shows a secret, and frames each reply correctly. */
 import { once } from 'node:events';
 import { mkdtempSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -21,7 +21,7 @@ import type { WireReply } from '../../_kit/wire.ts';
 const secrets = { provider: 'sk-provider-S3CRETa1b2c3d4e5f6', header: 'S3CRETheaderOfTheProvider77', caller: 'gwk_S3CRETcaller_0123456789', admin: 'gwa_S3CRETadmin_0123456789' };
 const root = join(import.meta.dirname, '../../..');
 
-/** Every address that a plugin answers, as its source names it. */
+/** Every path of an endpoint, as the source of its plugin names it. */
 const routes = [...new Set(globSync('plugins/**/*.ts', { cwd: root }).flatMap((file) => Array.from(readFileSync(join(root, file), 'utf8').matchAll(/'(\/|\/(?:v1|api|dashboard|metrics|health)[\w/:*-]*)'/g), ([, path = '']) => path)))].sort();
 
 const answersAny: Step = (response, asked) => {
@@ -29,14 +29,14 @@ const answersAny: Step = (response, asked) => {
   return asked.json['stream'] === true ? streams(said('one', 'two'))(response, asked) : answers(completion('hello'))(response, asked);
 };
 
-/** Without the plugin that lets a provider rest, which would not be asked then. */
+/** Without the circuit breaker: it would stop the requests to the provider. */
 const asking = quietPlugins.filter((name) => name !== 'route/health');
 
 let up: ScriptedUpstream;
 const folder = mkdtempSync(join(tmpdir(), 'gateway-fuzz-'));
 const gateways: TestGateway[] = [];
 
-/** Errors that nobody caught. One of them ends a gateway. */
+/** Uncaught errors. One of them ends a gateway. */
 const uncaught: unknown[] = [];
 const keep = (error: unknown): void => void uncaught.push(error);
 
@@ -108,7 +108,7 @@ const asked: fc.Arbitrary<Asked> = fc.record({
 
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 
-/** The request on a connection; the last one of it, unless it is told that others follow. */
+/** The bytes of a request; it closes its connection unless others follow. */
 function wireOf({ method, target: address, headers, body: text, claim }: Asked, isLast = true): Buffer {
   const own = headers.map(([name, value]) => `${name}: ${value}`);
   const host = headers.some(([name]) => name === 'host') ? [] : ['host: localhost'];
@@ -117,7 +117,7 @@ function wireOf({ method, target: address, headers, body: text, claim }: Asked, 
   return bytesOf(`${lines.join('\r\n')}\r\n\r\n${text}`);
 }
 
-/** No reply is a fault of the gateway's own, each error has the shape of its door, and none has a secret. */
+/** The reply is not a fault of the gateway, an error has the shape of its door, and no reply has a secret. */
 function expectSound({ status, headers, body: bytes }: WireReply, isHead: boolean): void {
   const text = `${JSON.stringify([...headers])}${bytes.toString('utf8')}`;
   for (const secret of Object.values(secrets)) expect(text).not.toContain(secret);
@@ -131,7 +131,7 @@ function expectSound({ status, headers, body: bytes }: WireReply, isHead: boolea
   if (status >= 500) expect(error.code, JSON.stringify(error)).toMatch(/^(?:upstream_|server_overloaded)/);
 }
 
-/** The gateway has said nothing of faults, has kept no secret, and serves. */
+/** The gateway has logged no fault, has recorded no secret, and serves. */
 async function expectWell({ lines, records, gateway, get }: TestGateway): Promise<void> {
   expect(lines.filter((line) => !line.includes('wrong admin keys were sent'))).toEqual([]);
   const said = lines.splice(0).join('\n') + JSON.stringify(records.splice(0));
@@ -142,8 +142,8 @@ async function expectWell({ lines, records, gateway, get }: TestGateway): Promis
 
 const place = fc.nat(2);
 
-describe('whatever is asked', () => {
-  it('of any route, it is answered soundly', async () => {
+describe('a random request', () => {
+  it('to any route gets a correct reply', async () => {
     expect(routes).toEqual(expect.arrayContaining(['/', '/api/logs/:id', '/api/session', '/api/views/logs', '/dashboard/**:path', '/metrics', '/v1/chat/completions', '/v1/models']));
     const address = fc.nat(0xfffff).map((number) => `127.${1 + (number >> 16)}.${(number >> 8) & 255}.${1 + (number & 127)}`);
     const many = fc.array(fc.tuple(asked, address), { minLength: 1, maxLength: 8 });
@@ -154,7 +154,7 @@ describe('whatever is asked', () => {
           const isHead = one.method === 'HEAD';
           const { replies, rest } = await exchangeBytes(gateway.url, { parts: [wireOf(one)], isHead, from, wanted: 1 });
           const isEndless = one.target.includes('/api/logs/stream');
-          // to what is no HTTP the reply has a body whatever its method, and the connection is closed
+          // the reply to what is not HTTP has a body for each method, and closes the connection
           const isBroken = isHead && replies[0]?.status === 400 && replies[0].headers.get('connection') === 'close';
           if (!isEndless) expect([replies.length, isBroken ? 0 : rest.length], JSON.stringify(one)).toEqual([1, 0]);
           for (const reply of replies) expectSound(reply, isHead);
@@ -166,7 +166,7 @@ describe('whatever is asked', () => {
     for (const gateway of gateways) await expectWell(gateway);
   }, 600_000);
 
-  it('in bytes that are hardly HTTP, each reply is sound', async () => {
+  it('of bytes that are hardly HTTP gets correct replies', async () => {
     const damage = fc.tuple(fc.nat(), fc.nat(3), fc.constantFrom('', '\r\n', '\n', '\r', '\0', ' ', ':', 'Content-Length: 5\r\n', 'Transfer-Encoding: chunked\r\n', 'Host: evil.example\r\n', 'Connection: close\r\n', 'Connection: upgrade\r\nUpgrade: h2c\r\n', '0\r\n\r\n', 'zz\r\n', '\xff', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '\x16\x03\x01', 'HTTP/1.1 200 OK\r\n\r\n', 'HTTP/1.0', '-1', '9'.repeat(20), ';', ',', '\t'));
     const noHead = asked.filter(({ method }) => method !== 'HEAD');
     const raw = fc.record({ all: fc.array(noHead, { minLength: 1, maxLength: 3 }), damages: fc.array(damage, { maxLength: 3 }), tears: fc.array(fc.nat(), { maxLength: 2 }), reset: fc.option(fc.nat(20), { freq: 3 }) });
@@ -191,9 +191,9 @@ describe('whatever is asked', () => {
   }, 600_000);
 });
 
-describe('what such runs have found', () => {
+describe('a request that a random run found', () => {
   it.each([
-    ['a host that looks like an address and is none', 'GET /a/../b HTTP/1.1\r\nhost: 99999999999999\r\n\r\n'],
+    ['a host that looks like an address and is not one', 'GET /a/../b HTTP/1.1\r\nhost: 99999999999999\r\n\r\n'],
     ['a host with too many numbers', 'GET /api/logs?q=<a> HTTP/1.1\r\nhost: 1.2.3.4.5\r\n\r\n'],
     ['a host whose port is too large', 'GET /%2e/ HTTP/1.1\r\nhost: localhost:99999\r\n\r\n'],
     ['such a host, sent to a door', 'POST /v1/chat/completions?a=<b> HTTP/1.1\r\nhost: 99999999999999\r\ncontent-length: 2\r\n\r\n{}'],
@@ -212,7 +212,7 @@ describe('what such runs have found', () => {
   };
   const proxied = 'CONNECT elsewhere:443 HTTP/1.1\r\nhost: localhost\r\n\r\n';
 
-  it('a connection that asks for a proxy and is reset ends nothing else', async () => {
+  it('a CONNECT request whose connection is reset does not end the gateway', async () => {
     const gateway = gateways[0] as TestGateway;
     for (let waitMs = 0; waitMs < 5; waitMs++) {
       const socket = await connected(gateway);
@@ -224,7 +224,7 @@ describe('what such runs have found', () => {
     expect(uncaught.splice(0)).toEqual([]);
   });
 
-  it.each(['end', 'resetAndDestroy'] as const)('a stream behind which a proxy is asked for ends when its client leaves: %s', async (leave) => {
+  it.each(['end', 'resetAndDestroy'] as const)('a stream that is followed by a CONNECT request ends when its client leaves: %s', async (leave) => {
     const gateway = gateways[0] as TestGateway;
     const socket = await connected(gateway);
     socket.write(wireOf({ method: 'GET', target: '/api/logs/stream', headers: [], body: '', claim: 'admin' }, false));
@@ -238,7 +238,7 @@ describe('what such runs have found', () => {
     socket.destroy();
   });
 
-  it('requests behind one whose reply closes the connection are dropped', async () => {
+  it('requests that follow one whose reply closes the connection are dropped', async () => {
     const gateway = gateways[0] as TestGateway;
     const behind = (target: string, text = '{}'): string => `POST ${target} HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
     const unnamed = 'GET / HTTP/1.1\r\n\r\n';

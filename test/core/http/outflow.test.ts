@@ -14,11 +14,11 @@ import { gatewayOf, probe, provider, routing } from '../scene.ts';
 const minute = 60_000;
 const long = 'x'.repeat(10_000_000);
 
-// the clock goes on by itself, and can be put forward
+// the fake clock runs, and a test can advance it
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'], shouldAdvanceTime: true }));
 afterEach(() => void vi.useRealTimers());
 
-/** A gateway behind a port, and the socket of the one client that asks it. */
+/** A gateway on a port, and the socket of its one client. */
 async function served(step: Step, plugins: readonly AnyPlugin[] = []) {
   const up = await provider(step);
   const { gateway, records } = await gatewayOf(oneUpstream(up.url, routing({ total: 5 * minute, idle: 10 * minute, first_byte: 10 * minute })), { plugins });
@@ -48,7 +48,7 @@ const endless: Step = async (response) => {
   while (!response.destroyed) if (!response.write(event({ content: 'x'.repeat(100_000) }))) await once(response, 'drain').catch(() => {});
 };
 
-/** Waits until nothing more is taken from the socket. */
+/** Waits until the client takes no more bytes from the socket. */
 async function stuck(socket: Socket): Promise<void> {
   for (let before = -1; socket.bytesWritten !== before || socket.writableLength === 0; await pause(200)) before = socket.bytesWritten;
 }
@@ -56,7 +56,7 @@ async function stuck(socket: Socket): Promise<void> {
 const paths = ['/v1/chat/completions', '/v1/chat/completions?a=b'];
 
 describe.each(paths)('a client of %s that does not read', (path) => {
-  it('has the time of the request and a minute to take a plain answer, which is on record', async () => {
+  it('has the total time and one minute to take a plain answer, which is on record', async () => {
     const { askedBy, records } = await served(answers(completion(long)));
     const { socket } = await askedBy(post(path));
     await stuck(socket);
@@ -67,7 +67,7 @@ describe.each(paths)('a client of %s that does not read', (path) => {
     expect(records).toMatchObject([{ outcome: 'answered', status: 200 }]);
   });
 
-  it('has a minute to take the end of a stream whose time is over', async () => {
+  it('has one minute to take the rest of a stream whose time is over', async () => {
     const { askedBy, records } = await served(endless);
     const { socket } = await askedBy(post(path, { stream: true }));
     await stuck(socket);
@@ -97,13 +97,13 @@ describe('the stream of an endpoint', () => {
   const streaming = async (source: (signal: AbortSignal) => UnderlyingSource<Uint8Array>) => await gatewayOf(oneUpstream('http://127.0.0.1:9'), { plugins: [probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', auth: 'none', handle: ({ arrived }) => ({ body: new ReadableStream(source(arrived.signal)), isEndless: true }) }))] });
   const told = 'an endpoint broke off its answer';
 
-  it('that breaks is told with its path and its reason', async () => {
+  it('that fails is logged with its path and the reason', async () => {
     const { get, lines } = await streaming(() => ({ pull: () => Promise.reject(new Error('the disk is gone')) }));
     await expect(get('/probe').then((response) => response.text())).rejects.toThrow();
     expect(lines.filter((line) => line.includes(told))).toEqual([expect.stringMatching(/"path":"\/probe".*the disk is gone/)]);
   });
 
-  it('that gives what is no text and no bytes is told, and let go of', async () => {
+  it('that gives something else than text or bytes is logged and cancelled', async () => {
     const { promise: letGo, resolve } = Promise.withResolvers<void>();
     const { get, lines } = await streaming(() => ({ start: (controller) => controller.enqueue({ a: 1 } as never), cancel: () => resolve() }));
     await expect(get('/probe').then((response) => response.text())).rejects.toThrow();
@@ -111,7 +111,7 @@ describe('the stream of an endpoint', () => {
     expect(lines.filter((line) => line.includes(told))).toEqual([expect.stringContaining('neither a text nor bytes')]);
   });
 
-  it('that comes after its client has left is let go of', async () => {
+  it('that comes after its client has left is cancelled', async () => {
     const [begun, goOn, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const late = probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', auth: 'none', handle: async () => {
       begun.resolve();
@@ -129,7 +129,7 @@ describe('the stream of an endpoint', () => {
     await letGo.promise;
   });
 
-  it('that ends because its client has left is no fault of the endpoint', async () => {
+  it('that ends because its client has left is not logged as a fault', async () => {
     const { promise: left, resolve } = Promise.withResolvers<void>();
     const { ask, lines, gateway } = await streaming((signal) => ({
       start(controller) {
@@ -155,7 +155,7 @@ describe('an endpoint’s client that does not read', () => {
   /** A stream that goes on as long as somebody reads it. */
   const flow = (): ReadableStream<Uint8Array> => new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) }, { highWaterMark: 0 });
 
-  it('is let go of as well', async () => {
+  it('loses its connection', async () => {
     const { askedBy } = await served(answers(completion('')), [endpoint(() => long)]);
     const { socket } = await askedBy(asking);
     await stuck(socket);
@@ -163,7 +163,7 @@ describe('an endpoint’s client that does not read', () => {
     await expect.poll(() => socket.destroyed).toBe(true);
   });
 
-  it('is let go of two minutes after it took the last of a stream, which has no time of its own', async () => {
+  it('loses its connection two minutes after it last took bytes of a stream, which has no total time', async () => {
     const { askedBy } = await served(answers(completion('')), [endpoint(flow)]);
     const { client, socket } = await askedBy(asking);
     await stuck(socket);

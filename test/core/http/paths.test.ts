@@ -24,7 +24,7 @@ describe('a chat', () => {
 });
 
 describe('the SDK for Azure', () => {
-  it('finds each door that it asks at the path of a deployment', async () => {
+  it('reaches each of its doors at the path of a deployment', async () => {
     const vectors = { id: 'vectors', free: true, architecture: { output_modalities: ['embeddings'] }, providers: [{ providerId: 'mock', streaming: false }] };
     const text = { id: 'text', free: true, providers: [{ providerId: 'mock' }] };
     const { url, records } = await gatewayOf({ providers: { mock: { dialect: 'mock' } }, models: [vectors, text] });

@@ -1,4 +1,4 @@
-/** Endpoints that plugins add: answers, streams, faults, and what HTTP asks of them all. */
+/** Endpoints of plugins: answers, streams, faults, and what HTTP requires. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import type { UnderlyingSource } from 'node:stream/web';
@@ -23,14 +23,14 @@ describe('an endpoint', () => {
     expect([response.status, response.headers.get('x-a'), response.headers.get('content-type'), await response.json()]).toEqual([202, 'b', 'application/json', { a: 1 }]);
   });
 
-  it('gets its parameters decoded, once, its query and its body', async () => {
+  it('gets its parameters, decoded once, its query and its body', async () => {
     const seen: unknown[] = [];
     const { post } = await withEndpoint(async ({ params, query, body, arrived }) => { seen.push(params['id'], query.get('q'), (await body()).toString(), arrived.path); return json({}); }, { method: 'POST', path: '/probe/:id' });
     await post('text', { path: '/probe/a%20b%2Fc%2561?q=1' });
     expect(seen).toEqual(['a b/c%61', '1', 'text', '/probe/a%20b%2Fc%2561']);
   });
 
-  it('has its reply numbered', async () => {
+  it('has the request id in its reply', async () => {
     const { get } = await withEndpoint(({ arrived }) => json({ id: arrived.id }));
     const response = await get('/probe');
     expect(response.headers.get('x-request-id')).toBe(((await response.json()) as { id: string }).id);
@@ -42,20 +42,20 @@ describe('an endpoint', () => {
     expect([response.status, response.headers.get('content-type'), await response.text()]).toEqual([200, 'application/json', '']);
   });
 
-  it('refuses in its own words', async () => {
+  it('can refuse with an error of its choice', async () => {
     const { get, lines } = await withEndpoint(() => { throw new GatewayError('permission_denied', 'Not you.'); });
     const response = await get('/probe');
     expect([response.status, (await errorOf(response)).code, lines]).toEqual([403, 'permission_denied', []]);
   });
 
-  it('that has a bug names its plugin, says nothing else to the caller, and all to the operator', async () => {
+  it('that has a bug is answered with the name of its plugin alone, and logged with the error', async () => {
     const { get, lines } = await withEndpoint(() => { throw new Error('password is hunter2'); });
     const response = await get('/probe');
     expect([response.status, await errorOf(response)]).toMatchObject([500, { code: 'plugin_error', message: 'The plugin "test/probe" failed to answer.' }]);
     expect(lines.join('')).toContain('hunter2');
   });
 
-  it('has its body bounded', async () => {
+  it('has a limit for its body', async () => {
     const { post } = await withEndpoint(async ({ body }) => json({ size: (await body()).length }), { method: 'POST' });
     expect((await post('x'.repeat(33_554_433), { path: '/probe' })).status).toBe(413);
   });
@@ -69,7 +69,7 @@ describe('an endpoint whose client leaves', () => {
     return { gateway, leave: async () => { client.abort(); await left; } };
   };
 
-  it('while a plugin finds out who asks is over', async () => {
+  it('ends while a plugin checks the key', async () => {
     const asked = Promise.withResolvers<void>();
     const hanging = probe(({ hooks }) => hooks.auth.tapPromise({ name: 'test/probe', stage: EARLY }, async () => { asked.resolve(); return await new Promise(() => {}); }));
     const { gateway, leave } = await leaving('/probe', { auth: 'key' }, hanging);
@@ -79,7 +79,7 @@ describe('an endpoint whose client leaves', () => {
     await expect.poll(() => gateway.running.size).toBe(0);
   });
 
-  it('before it reads the body gets no body', async () => {
+  it('gets no body when it reads one after that', async () => {
     const asked = Promise.withResolvers<void>();
     const read = Promise.withResolvers<unknown>();
     const handle: Endpoint['handle'] = async ({ arrived, body }) => {
@@ -96,14 +96,14 @@ describe('an endpoint whose client leaves', () => {
   });
 });
 
-describe('within the process', () => {
-  it('an endpoint is asked without a socket', async () => {
+describe('a request from the same process', () => {
+  it('reaches an endpoint without a socket', async () => {
     const { gateway } = await withEndpoint(async ({ arrived, body }) => json({ body: (await body()).toString(), as: arrived.headers['x-as'] }), { method: 'POST' });
     const ask = async (body: string | null): Promise<unknown> => await (await gateway.fetch(new Request('http://localhost/probe', { method: 'POST', headers: { 'x-as': 'me' }, body }))).json();
     expect([await ask('text'), await ask(null), gateway.running.size]).toEqual([{ body: 'text', as: 'me' }, { body: '', as: 'me' }, 0]);
   });
 
-  it('a completion is refused, and the operator told why', async () => {
+  it('for a completion is refused, and the log says why', async () => {
     const { gateway, lines } = await withEndpoint(() => json({}));
     expect((await gateway.fetch(new Request('http://localhost/v1/chat/completions', { method: 'POST', body: '{}' }))).status).toBe(500);
     expect(lines.join('')).toContain('needs a socket');
@@ -122,7 +122,7 @@ describe('a gateway that stops', () => {
 const streaming = async (source: UnderlyingSource<Uint8Array>, more: { isEndless?: boolean } = {}) => await withEndpoint(() => ({ headers: { 'content-type': 'text/event-stream' }, body: new ReadableStream(source), ...more }));
 
 describe('an endpoint that streams', () => {
-  it('is under way until its end', async () => {
+  it('counts as running until its end', async () => {
     let end = (): void => {};
     const { get, gateway } = await streaming({ start: (controller) => { controller.enqueue(bytes('a')); controller.enqueue(bytes('b')); end = () => controller.close(); } });
     const response = await get('/probe');
@@ -131,35 +131,35 @@ describe('an endpoint that streams', () => {
     expect([await response.text(), gateway.running.size]).toEqual(['ab', 0]);
   });
 
-  it('is let go of when its client leaves', async () => {
+  it('is cancelled when its client leaves', async () => {
     let cancelled = false;
     const { get, gateway } = await streaming({ pull: (controller) => controller.enqueue(bytes('a')), cancel: () => void (cancelled = true) });
     await (await get('/probe')).body?.cancel();
     await expect.poll(() => [cancelled, gateway.running.size]).toEqual([true, 0]);
   });
 
-  it('is waited for when the gateway stops', async () => {
+  it('ends normally when the gateway stops', async () => {
     const { get, gateway } = await streaming({ start: (controller) => { controller.enqueue(bytes('a')); controller.close(); } });
     const response = await get('/probe');
     gateway.drain();
     expect(await response.text()).toBe('a');
   });
 
-  it('breaks when it is cut before its end: a part must not look like the whole', async () => {
+  it('breaks the connection when it is cut, so that a part does not look complete', async () => {
     const { get, gateway } = await streaming({ start: (controller) => controller.enqueue(bytes('a')) });
     const response = await get('/probe');
     for (const exchange of gateway.running) exchange.cancel(new GatewayError('server_shutting_down', 'Stop.'));
     await expect(response.text()).rejects.toThrow('closed');
   });
 
-  it('is not begun for HEAD', async () => {
+  it('is not read for HEAD', async () => {
     let cancelled = false;
     const { ask, gateway } = await streaming({ cancel: () => void (cancelled = true) });
     await ask('/probe', { method: 'HEAD' });
     expect([cancelled, gateway.running.size]).toEqual([true, 0]);
   });
 
-  it('ends when the gateway does, where it is endless', async () => {
+  it('ends when the gateway stops, where it is endless', async () => {
     let cancelled = false;
     const { get, gateway } = await streaming({ start: (controller) => controller.enqueue(bytes('a')), cancel: () => void (cancelled = true) }, { isEndless: true });
     const response = await get('/probe');
@@ -167,14 +167,14 @@ describe('an endpoint that streams', () => {
     expect([await response.text(), cancelled, gateway.running.size]).toEqual(['a', true, 0]);
   });
 
-  it('is over when it breaks', async () => {
+  it('ends when its source fails', async () => {
     const { get, gateway } = await streaming({ pull: (controller) => controller.error(new Error('broken')) });
     await expect(get('/probe')).rejects.toThrow('closed');
     expect(gateway.running.size).toBe(0);
   });
 });
 
-it('a connection without requests is kept for longer than a load balancer keeps its side, and its client is told of less', async () => {
+it('an idle connection is kept longer than load balancers keep it, and its client is told a shorter time', async () => {
   const sockets: Socket[] = [];
   const see = (message: unknown): void => void sockets.push((message as { readonly socket: Socket }).socket);
   subscribe('net.server.socket', see);

@@ -1,4 +1,4 @@
-/** Whoever guesses the admin key becomes slow, is on record, and keeps nobody else out. */
+/** Guesses of the admin key are delayed and on record, and lock nobody out. */
 import { request } from 'node:http';
 import { describe, expect as expectOf, test } from 'vitest';
 import type { TestContext } from 'vitest';
@@ -16,7 +16,7 @@ interface Told {
 
 type From = { readonly from?: string; readonly by?: 'session' | 'bearer' };
 
-/** Shows a key from an address of this machine. */
+/** Sends a key from an address of this machine. */
 const showTo = async (url: string, shown: string, { from = '127.0.0.1', by = 'session' }: From): Promise<Told> =>
   await new Promise((resolve, reject) => {
     const began = performance.now();
@@ -33,11 +33,11 @@ const showTo = async (url: string, shown: string, { from = '127.0.0.1', by = 'se
 interface Scene {
   readonly gateway: TestGateway;
   show(this: void, key: string, more?: From): Promise<Told>;
-  /** Wrong keys, all at once. */
+  /** Sends wrong keys, all at once. */
   guesses(this: void, count: number, more?: From): Promise<Told[]>;
 }
 
-/** A gateway for one test: most of these tests wait, so they do it together. */
+/** A gateway for one test: most of these tests wait, so they run at the same time. */
 async function begin({ onTestFinished }: TestContext): Promise<Scene> {
   const gateway = await testGateway({ config: oneUpstream('http://127.0.0.1:9/v1', { server: { admin_key: key }, plugins: ['endpoints/logs', 'endpoints/dashboard', 'log/metrics', 'auth/keys', 'dialects/openai-chat'] }) });
   onTestFinished(async () => await gateway.close());
@@ -47,31 +47,31 @@ async function begin({ onTestFinished }: TestContext): Promise<Scene> {
 
 const countOf = (told: readonly Told[], status: number): number => told.filter((one) => one.status === status).length;
 
-/** Of 60 wrong keys that come at once: five are free, eight wait, and some more take the places of those that have waited. */
-const lookedAt = 20;
+/** The most keys that are checked of 60 that come at once: five at once, eight wait, and some more take the places of those that have waited. */
+const mostChecked = 20;
 
-// who waits is let go in real time: a machine that stands still lets more of them in
+// the delays are in real time: while a machine stands still, more keys are checked
 describe.concurrent.each(['session', 'bearer'] as const)('wrong keys, sent as %s', { retry: 2 }, (by) => {
-  test('are looked at a few at a time, and the others are told when to come back', async (context) => {
+  test('are checked a few at a time, and the others are refused with retry-after', async (context) => {
     const { expect } = context;
     const { guesses } = await begin(context);
     const told = await guesses(60, { by });
-    expect(countOf(told, 401)).toBeLessThanOrEqual(lookedAt);
+    expect(countOf(told, 401)).toBeLessThanOrEqual(mostChecked);
     expect(countOf(told, 401) + countOf(told, 429)).toBe(60);
     expect(told.filter(({ status }) => status === 429).every(({ retryAfter }) => retryAfter === 2)).toBe(true);
   });
 
-  test('of another address are not slowed, and the right key works from there meanwhile', async (context) => {
+  test('from one address do not delay those from another, and the right key works from there meanwhile', async (context) => {
     const { expect } = context;
     const { show, guesses } = await begin(context);
     const flood = guesses(60, { by });
     const slow = await show('a-wrong-key', { by, from: '127.0.0.2' });
     const right = await show(key, { by, from: '127.0.0.2' });
     expect([slow.status, right.status]).toEqual([401, 200]);
-    expect(countOf(await flood, 401)).toBeLessThanOrEqual(lookedAt);
+    expect(countOf(await flood, 401)).toBeLessThanOrEqual(mostChecked);
   });
 
-  test('keep nobody out: the right key works at once when they stop', async (context) => {
+  test('lock nobody out: the right key works as soon as they stop', async (context) => {
     const { expect } = context;
     const { show, guesses } = await begin(context);
     const slowest = Math.max(...(await guesses(40, { by })).map(({ tookMs }) => tookMs));
@@ -80,18 +80,18 @@ describe.concurrent.each(['session', 'bearer'] as const)('wrong keys, sent as %s
   });
 });
 
-describe.concurrent('the door of the admin key', () => {
-  test('a few wrong keys are answered at once, and later ones slower and slower', async (context) => {
+describe.concurrent('the check of the admin key', () => {
+  test('answers a few wrong keys at once, and later ones more and more slowly', async (context) => {
     const { expect } = context;
     const { show } = await begin(context);
     const times: number[] = [];
     for (let at = 0; at < 8; at++) times.push((await show(`wrong-${at}`)).tookMs);
-    // a busy machine may be slow to answer one of them
+    // a busy machine may answer some of them late
     expect(Math.min(...times.slice(0, 5))).toBeLessThan(240);
     expect(times.slice(5).map((time, at) => time >= 250 * 2 ** at - 5)).toEqual([true, true, true]);
   });
 
-  test('wrong keys are in the process log by their number, and in the metrics', async (context) => {
+  test('reports the number of wrong keys in the process log and in the metrics', async (context) => {
     const { expect } = context;
     const { gateway, guesses } = await begin(context);
     const told = await guesses(60);
@@ -102,7 +102,7 @@ describe.concurrent('the door of the admin key', () => {
     expect(gateway.lines.join('\n') + metrics).not.toMatch(/a-wrong-key|the-admin-key/);
   });
 
-  test('requests without a key, or with a session that is over, are no guesses', async (context) => {
+  test('does not count requests without a key, or with an ended session, as guesses', async (context) => {
     const { expect } = context;
     const { gateway, guesses } = await begin(context);
     for (let at = 0; at < 30; at++) await gateway.get('/metrics', { cookie: `gateway_admin=1.${'0'.repeat(32)}.${'a'.repeat(43)}` });
@@ -111,7 +111,7 @@ describe.concurrent('the door of the admin key', () => {
     expect(gateway.lines.filter((line) => line.includes('wrong admin keys'))).toHaveLength(1);
   });
 
-  test('keeps a bounded number of addresses', async ({ expect }) => {
+  test('keeps a limited number of addresses', async ({ expect }) => {
     const signIns = new SignIns();
     const claimant = { logger: createLogger(() => {}) };
     for (let at = 0; at < 5; at++) await signIns.isRight(['wrong'], key, { ...claimant, address: '10.0.0.1' });
@@ -131,4 +131,4 @@ test.each([
   ['2001:db8::7', '2001:db8:0:0'],
   ['::1', '0:0:0:0'],
   ['', '0:0:0:0'],
-])('takes %j for one of the network %s', (address, network) => expectOf(networkOf(address)).toBe(network));
+])('counts %j for the network %s', (address, network) => expectOf(networkOf(address)).toBe(network));

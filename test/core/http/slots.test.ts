@@ -11,7 +11,7 @@ test('a member is in until it leaves', () => {
   expect(slots.size).toBe(1);
 });
 
-test('who comes takes the place of one who left', () => {
+test('a new member takes the place of one that left', () => {
   const slots = new Slots<string>();
   slots.add('a')();
   slots.add('b');
@@ -19,7 +19,7 @@ test('who comes takes the place of one who left', () => {
   expect([...slots]).toEqual(['b', 'c']);
 });
 
-test('who leaves twice does not take out the member that has the place now', () => {
+test('a member that leaves twice does not remove the member that has its place now', () => {
   const slots = new Slots<string>();
   const leave = slots.add('a');
   leave();
@@ -29,7 +29,7 @@ test('who leaves twice does not take out the member that has the place now', () 
   expect(slots.size).toBe(1);
 });
 
-test('members may leave while they are gone through', () => {
+test('members may leave during an iteration', () => {
   const slots = new Slots<string>();
   const leaves = ['a', 'b', 'c'].map((member) => slots.add(member));
   const seen: string[] = [];

@@ -1,4 +1,4 @@
-/** The port of a gateway that serves HTTPS by itself: clients that do not get through the handshake. */
+/** The port of a gateway that serves HTTPS by itself: handshakes that succeed and that fail. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -31,7 +31,7 @@ it.each(['http/1.1', 'http/1.0'])('a client that offers %s alone is served', asy
   expect(socket.alpnProtocol).toBe(protocol);
 });
 
-it.each(['GET', 'POST', 'HEAD'])('a client that asks by http:// is told to ask by https://: %s', async (method) => {
+it.each(['GET', 'POST', 'HEAD'])('a client that asks by http:// gets an error that names https://: %s', async (method) => {
   const port = await opened();
   const socket = connect(port, '127.0.0.1');
   socket.end(`${method} /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`);
@@ -40,7 +40,7 @@ it.each(['GET', 'POST', 'HEAD'])('a client that asks by http:// is told to ask b
   expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({ error: { code: 'bad_request', message: expect.stringContaining('https://') } });
 });
 
-it.each([['nothing', ''], ['half of a handshake', '\u0016\u0003\u0001\u0002\u0000\u0001']])('a client that sends %s has the time of a head, as without TLS', async (_, sent) => {
+it.each([['nothing', ''], ['a part of a handshake', '\u0016\u0003\u0001\u0002\u0000\u0001']])('a client that sends %s has the time limit of a head, as without TLS', async (_, sent) => {
   const socket = connect(await opened({ header_time_ms: 300 }), '127.0.0.1');
   socket.write(sent);
   socket.resume();

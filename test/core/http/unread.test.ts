@@ -1,4 +1,4 @@
-/** Requests that are answered before all of their body has come, by a client that sends everything before it reads, as urllib does. */
+/** Requests that are answered before their whole body has come. The client sends everything before it reads, as urllib does. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -38,7 +38,7 @@ async function socketTo(port: number, isTls = false): Promise<Socket> {
   return socket;
 }
 
-/** Resolves when the system has taken all of it. Rejects where the connection is reset before. */
+/** Resolves when the system has taken all bytes. Rejects where the connection is reset before. */
 const sends = async (socket: Socket, bytes: string | Buffer): Promise<void> => await new Promise((resolve, reject) => {
   socket.once('error', reject);
   socket.write(bytes, (error) => (error ? reject(error) : resolve()));
@@ -48,7 +48,7 @@ const headOf = (path: string, ...more: string[]): string => [`POST ${path} HTTP/
 const json = 'content-type: application/json';
 const ours = 'authorization: Bearer a-key-of-a-caller';
 const chat = '/v1/chat/completions';
-/** More than the buffers of the two ends of a socket take. */
+/** Larger than the buffers at both ends of a socket. */
 const large = Buffer.alloc(20_000_000, 0x20);
 const announced = `content-length: ${large.length}`;
 
@@ -69,7 +69,7 @@ describe('a client that sends all of its body before it reads sees the answer:',
     expect(await text(socket)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*\\r\\nconnection: close\\r\\n[^]*"code":"`, 'i'));
   });
 
-  it('413 of a body whose length nobody announced', async () => {
+  it('413 of a body without an announced length', async () => {
     const { port } = await opened();
     const socket = await socketTo(port);
     await sends(socket, Buffer.concat([Buffer.from(`${headOf(chat, json, ours, 'transfer-encoding: chunked')}${large.length.toString(16)}\r\n`), large, Buffer.from('\r\n0\r\n\r\n')]));
@@ -83,7 +83,7 @@ describe('a client that sends all of its body before it reads sees the answer:',
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 413 [^]*request_too_large/);
   });
 
-  it('of a gateway that leaves', async () => {
+  it('of a gateway that stops', async () => {
     const { port, leave } = await opened();
     leave();
     const socket = await socketTo(port);
@@ -92,14 +92,14 @@ describe('a client that sends all of its body before it reads sees the answer:',
   });
 });
 
-/** A connection whose client leaves its own side open when the gateway has closed the other. */
+/** A connection whose client keeps its side open when the gateway has closed the other side. */
 function openOnBothSides(port: number): Socket {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   onTestFinished(() => void socket.destroy());
   return socket;
 }
 
-describe('behind such an answer', () => {
+describe('after such an answer', () => {
   it('no other request of the connection is served', async () => {
     const { port, up, records, drain } = await opened();
     const socket = await socketTo(port);
@@ -117,7 +117,7 @@ describe('behind such an answer', () => {
     const socket = openOnBothSides(port);
     await sends(socket, `${headOf(chat, json, ours, announced)}{`);
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 413 /);
-    // resolves with the last connection
+    // resolves when the last connection is closed
     await drain(120_000, []);
   });
 

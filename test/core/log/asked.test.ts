@@ -1,4 +1,4 @@
-/** Logged requests in the form of their door: what is shown is what the caller wrote, and sent again it means the same. */
+/** Logged requests in the form of their door: the body that is shown is the body that the caller wrote, and means the same when it is sent again. */
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../core/chat.ts';
 import { askedBody } from '../../../core/log/asked.ts';
@@ -34,12 +34,12 @@ describe('a request of the Messages API', () => {
     ['an effort', { ...base, thinking: { type: 'adaptive' }, output_config: { effort: 'low', format: { type: 'json_schema', schema } } }],
     ['the most effort', { ...base, thinking: { type: 'adaptive' }, output_config: { effort: 'max' } }],
     ['no thinking', { ...base, thinking: { type: 'disabled' } }],
-  ])('is shown as it was: %s', (_, body) => {
+  ])('is shown as it was sent: %s', (_, body) => {
     expect(askedBody('/v1/messages', logged(parseMessages(body, { 'anthropic-beta': 'b1' })))).toEqual(body);
   });
 });
 
-it('shows what a user said in any number of parts, in one with the results of tools before it', () => {
+it('shows the parts of a user message, in any number, in one message with the tool results before it', () => {
   const parts = Array.from({ length: 200_000 }, () => ({ type: 'text', text: 'a' }));
   const shown = askedBody('/v1/messages', { model: 'm', messages: [{ role: 'tool', tool_call_id: 't1', content: '20' }, { role: 'user', content: parts }] });
   expect(shown).toMatchObject({ messages: [{ role: 'user', content: { length: 200_001 } }] });
@@ -54,7 +54,7 @@ describe('a request of the Responses API', () => {
     ['a thought without state', { ...base, input: [...input, { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] }, { role: 'assistant', content: 'Yes.', phase: 'commentary' }, ...input] }],
     ['parts', { ...base, input: [{ role: 'developer', content: 'x' }, { role: 'user', content: [{ type: 'input_text', text: 'a' }, { type: 'input_image', image_url: 'https://a.example/b.png', detail: 'low' }, { type: 'input_file', filename: 'f.pdf', file_data: 'data:application/pdf;base64,AAAA' }] }] }],
     ['a tool loop', { ...base, tools: [{ type: 'function', name: 'look', parameters: schema, strict: true }, { type: 'custom', name: 'patch' }, { type: 'web_search' }], tool_choice: 'required', input: [...input, { type: 'function_call', call_id: 'c1', name: 'look', arguments: '{}' }, { type: 'custom_tool_call', call_id: 'c2', name: 'patch', input: 'x' }, { type: 'function_call_output', call_id: 'c1', output: '20' }, { type: 'custom_tool_call_output', call_id: 'c2', output: [{ type: 'input_text', text: 'ok' }] }] }],
-  ])('is shown as it was: %s', (_, body) => {
+  ])('is shown as it was sent: %s', (_, body) => {
     expect(askedBody('/responses', logged(parseResponseRequest(body).request))).toEqual(body);
   });
 
@@ -66,7 +66,7 @@ describe('a request of the Responses API', () => {
 });
 
 describe('a request of chat completions', () => {
-  it('is shown without what is kept beside it', () => {
+  it('is shown without the fields that the log keeps with it', () => {
     const body = { model: 'm', messages: [user], stream: true, stream_options: { include_usage: true }, reasoning_effort: 'low', temperature: 0.5, verbosity: 'low' };
     expect(askedBody('/v1/chat/completions', { ...(logged(parseChatRequest(body)) as object), door: { usage_apart: true } })).toEqual(body);
   });
@@ -79,4 +79,4 @@ describe('a request of chat completions', () => {
 
 it.each([null, 'cut', undefined])('shows %j as it is', (request) => expect(askedBody('/v1/messages', request)).toBe(request));
 
-it('shows what an embedding was asked for', () => expect(askedBody('/v1/embeddings', { model: 'm', input: ['a'] })).toEqual({ model: 'm', input: ['a'] }));
+it('shows the request of an embedding', () => expect(askedBody('/v1/embeddings', { model: 'm', input: ['a'] })).toEqual({ model: 'm', input: ['a'] }));

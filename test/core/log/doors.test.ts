@@ -10,4 +10,4 @@ test.each(paths)('%s is the door %s', (path, door) => expect(doorOf(path)).toBe(
 
 test('each door has a path', () => expect(new Set(paths.map(([, door]) => door))).toEqual(new Set(doorNames)));
 
-test.each(['', '/', '/v1/chat', '/v2/messages', '/v1/messages/', '/v1/responses/resp_1', '/x/messages', '/v1/rerank', '/v1/chat/completions/x', '/%00/messages'])('"%s" is none', (path) => expect(doorOf(path)).toBeNull());
+test.each(['', '/', '/v1/chat', '/v2/messages', '/v1/messages/', '/v1/responses/resp_1', '/x/messages', '/v1/rerank', '/v1/chat/completions/x', '/%00/messages'])('"%s" is not a door', (path) => expect(doorOf(path)).toBeNull());

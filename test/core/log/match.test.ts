@@ -41,7 +41,7 @@ const anyRecord: fc.Arbitrary<Partial<LoggedDetail>> = fc.record({
   metadata: some<Record<string, string>>({}, { team: 'a' }, { team: 'b', 'x y': '1' }, { team: '*' }),
   fields: some<Record<string, string | number | boolean>>({}, { score: 1, verdict: 'bad' }, { score: 2.5, verdict: '2' }, { score: '3', verdict: false }, { verdict: '' }),
 });
-/** Whoever is named as the provider was asked last. */
+/** The provider of a record made its last attempt. */
 const attemptsOf = ({ provider, model, attempts = [] }: Partial<LoggedDetail>) => (provider === null ? [] : [...attempts, attempt('answered', { provider: provider as string, model: model as string })]);
 const records = fc.sample(anyRecord, 200).map((record) => aRecord({ ...record, attempts: attemptsOf(record), request: null, response: null }));
 
@@ -90,16 +90,16 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('selects what the store does', async () => {
+test('the live tail selects the same records as the store', async () => {
   await fc.assert(fc.asyncProperty(anyQuery, async (query) => {
     const stored = (await store.list(query, { limit: 1000 })).data.map(({ id }) => id);
     expect(new Set(stored)).toEqual(new Set(records.filter((record) => selects(query, record)).map(({ id }) => id)));
   }), runs(500));
 });
 
-test.each([['one beside the other', '*'.repeat(40)], ['letters between them', '*e'.repeat(12)]])('answers a filter with many stars at once: %s', (_, stars) => {
+test.each([['in a row', '*'.repeat(40)], ['with letters between them', '*e'.repeat(12)]])('a filter with many stars takes little time: %s', (_, stars) => {
   const query: LogQuery = { from: null, to: null, text: null, conditions: [{ field: 'error', operator: 'in', values: [`${stars}x`] }] };
   const record = aRecord({ error: { code: 'e'.repeat(60), message: '', plugin: null } });
-  // an expression that is at work listens to nobody: the time limit of a context ends it
+  // only the time limit of a context can stop a regular expression that runs
   expect(runInNewContext('ask()', { ask: () => selects(query, record) }, { timeout: 60_000 })).toBe(false);
 });

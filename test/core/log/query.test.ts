@@ -1,4 +1,4 @@
-/** One grammar of filters: in an address, in a search bar, and asked of one record. */
+/** The grammar of filters: in an address, in a search bar, and in conditions. */
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
@@ -107,15 +107,15 @@ describe('an address', () => {
     expect(faultOf(() => parse(address))).toMatchObject({ code: 'invalid_value', status: 400, param, message: expect.stringMatching(message) });
   });
 
-  it('leaves parameters alone that are no filters', () => expect(parseLogFilter(new URLSearchParams('limit=5&model=a'), ['limit'])).toEqual(only(condition('model', 'in', 'a'))));
+  it('ignores the given parameters that are no filters', () => expect(parseLogFilter(new URLSearchParams('limit=5&model=a'), ['limit'])).toEqual(only(condition('model', 'in', 'a'))));
 
   it.each(['limit=1&limit=3', 'limit=3&limit=3', 'model=a&limit=1&model=b&limit=2'])('refuses a parameter that is given twice and is no filter: %s', (address) => {
     const { code, param, message } = faultOf(() => parseLogFilter(new URLSearchParams(address), ['limit', 'by']));
     expect([code, param, message]).toEqual(['invalid_value', 'limit', '"limit" can be given once.']);
   });
-  it('tells of a misspelt parameter that is no filter', () => expect(faultOf(() => parseLogFilter(new URLSearchParams('limt=5'), ['limit'])).message).toMatch(/Did you mean "limit"\?/));
+  it('suggests the name of a misspelt parameter that is no filter', () => expect(faultOf(() => parseLogFilter(new URLSearchParams('limt=5'), ['limit'])).message).toMatch(/Did you mean "limit"\?/));
 
-  it('says in words what it was read from', () => {
+  it('can be written again from the filter', () => {
     const written = 'since=1d&model=a&model=b&-provider=c&latency=>2s&cost=<0.01&meta.tenant-id=acme&q=refund';
     expect(decodeURIComponent(formatLogFilter(parse(written)).toString())).toBe(written);
   });
@@ -185,7 +185,7 @@ const anyFilter: fc.Arbitrary<LogFilter> = fc
   .tuple(times, fc.uniqueArray(anyCondition, { selector: sameSlot, maxLength: 6 }), fc.option(value.filter((text) => text !== '')))
   .map(([time, conditions, text]) => ({ ...time, conditions, text }));
 
-/** As somebody types it who quotes everything. */
+/** The text of a filter in a search bar, with everything in quotes. */
 const typedOf = (filter: LogFilter): string => {
   const inQuotes = (text: string): string => `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
   const named = (name: string): string => name.replace(/^(-?meta\.)(.*)$/s, (_, start: string, key: string) => start + inQuotes(key));
@@ -193,9 +193,9 @@ const typedOf = (filter: LogFilter): string => {
 };
 
 describe('any filter', () => {
-  test('comes back from an address as it was', () => fc.assert(fc.property(anyFilter, (filter) => { expect(parseLogFilter(new URLSearchParams(formatLogFilter(filter).toString()))).toEqual(filter); })));
-  test('comes back from a search bar as it was', () => fc.assert(fc.property(anyFilter, (filter) => { expect(parseLogSearch(typedOf(filter))).toEqual(filter); })));
-  test('is read or refused, whatever is typed', () => {
+  test('is the same after it was written into an address and read', () => fc.assert(fc.property(anyFilter, (filter) => { expect(parseLogFilter(new URLSearchParams(formatLogFilter(filter).toString()))).toEqual(filter); })));
+  test('is the same after it was typed into a search bar and read', () => fc.assert(fc.property(anyFilter, (filter) => { expect(parseLogSearch(typedOf(filter))).toEqual(filter); })));
+  test('of any text is read or refused', () => {
     const typed = fc.oneof(fc.string({ unit: 'binary' }), fc.array(fc.constantFrom('model', 'meta.', ':', '=', '"', '\\', '>', '2s', '-', ' ', '*', 'x')).map((parts) => parts.join('')));
     fc.assert(fc.property(typed, (text) => {
       try {
@@ -210,7 +210,7 @@ describe('any filter', () => {
 });
 
 describe('a query', () => {
-  it('begins so long before now', () => expect(resolveQuery(parse('since=1h'), 10_000_000)).toEqual({ from: 6_400_000, to: null, conditions: [], text: null }));
+  it('with `since` begins that time before now', () => expect(resolveQuery(parse('since=1h'), 10_000_000)).toEqual({ from: 6_400_000, to: null, conditions: [], text: null }));
 });
 
 describe('an order', () => {

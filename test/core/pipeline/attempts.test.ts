@@ -1,4 +1,4 @@
-/** Candidates in order until one answers: what moves on, what does not, and what is told and kept in the end. */
+/** Candidates are asked in order until one answers: which failures lead to the next one, what the caller gets, and what is on record. */
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -26,10 +26,10 @@ const faults: [string, Step, string][] = [
   ['answers 404', fault(404), 'upstream_model_not_found'],
   ['answers 408', fault(408), 'upstream_timeout'],
   ['resets the connection', resets, 'upstream_unreachable'],
-  ['says nothing in time', hangs, 'upstream_timeout'],
+  ['does not answer in time', hangs, 'upstream_timeout'],
   ['redirects', redirects, 'upstream_redirect'],
   ['answers with HTML', html, 'upstream_invalid_response'],
-  ['answers with nothing', empty, 'upstream_invalid_response'],
+  ['answers with an empty body', empty, 'upstream_invalid_response'],
   ['answers with broken JSON', answers('{"choices":['), 'upstream_invalid_response'],
   ['answers with JSON that is no answer', answers([1, 2]), 'upstream_invalid_response'],
   ['answers with an error and status 200', answers({ error: { message: 'down', code: 503 } }), 'upstream_unavailable'],
@@ -59,7 +59,7 @@ describe('the next candidate answers when the first one', () => {
   });
 
   it.each<[string, Step, string]>([
-    ['ends its stream before it began', streams([]), 'upstream_truncated'],
+    ['ends its stream before its first event', streams([]), 'upstream_truncated'],
     ['streams only comments', streams([': waiting\n\n', ': waiting\n\n']), 'upstream_truncated'],
     ['streams an error first', streams([`data: ${JSON.stringify({ error: { message: 'busy', type: 'overloaded_error' } })}\n\n`]), 'upstream_overloaded'],
     ['counts tokens and then streams an error', streams([counted, `data: ${JSON.stringify({ error: { message: 'busy', type: 'overloaded_error' } })}\n\n`], { everyMs: 20 }), 'upstream_overloaded'],
@@ -83,7 +83,7 @@ describe('the next candidate answers when the first one', () => {
     expect(records[0]?.attempts).toMatchObject([{ outcome: 'upstream_idle_timeout', error: 'The provider sent nothing for 0.7 s before its answer.' }, { outcome: 'answered' }]);
   });
 
-  it('has no words for what is asked', async () => {
+  it('has a format that cannot express the request', async () => {
     const [one, two] = [await provider(), await provider()];
     const base = twoUpstreams(one.url, two.url, { plugins: [...quietPlugins] }) as { providers: Record<string, object> };
     const { chat, records } = await gatewayOf({ ...base, providers: { ...base.providers, one: { ...base.providers['one'], dialect: 'anthropic' } } });
@@ -117,7 +117,7 @@ describe('the next candidate answers when the first one', () => {
   });
 });
 
-describe('a candidate that is not asked at all is none of max_attempts', () => {
+describe('a candidate that is not asked does not count for max_attempts', () => {
   const calls = async (second: object, more: object): Promise<readonly unknown[]> => {
     const [one, two, three] = [await provider(fault(500)), await provider(), await provider()];
     const open = (url: string): object => ({ dialect: 'openai-chat', base_url: url, api_key: 'k' });
@@ -132,7 +132,7 @@ describe('a candidate that is not asked at all is none of max_attempts', () => {
     return records[0]?.attempts.map(({ outcome }) => outcome) ?? [];
   };
 
-  it('where its format has no words for the request', async () => {
+  it('where its format cannot express the request', async () => {
     expect(await calls({ dialect: 'anthropic' }, {})).toEqual(['upstream_error', 'unsupported_value', 'answered']);
   });
 
@@ -141,7 +141,7 @@ describe('a candidate that is not asked at all is none of max_attempts', () => {
   });
 });
 
-describe('a provider that thinks for long is waited for', () => {
+describe('a provider that thinks for long does not time out', () => {
   const slow = routing({ first_byte: 700, idle: 700 });
 
   it.each([['spaces before a plain answer', ' ', false], ['comments before a stream', ': thinking\n\n', true]])('while it sends %s', async (_, sign, stream) => {
@@ -170,7 +170,7 @@ describe('a redirect', () => {
 });
 
 describe('no other candidate is asked', () => {
-  it.each([400, 413, 422])('when the provider finds the caller at fault with %d', async (status) => {
+  it.each([400, 413, 422])('when the provider blames the request with %d', async (status) => {
     const [one, two] = [await provider(fault(status, { message: 'Too odd.', type: 'invalid_request_error', code: 'odd', param: 'messages' })), await provider()];
     const { chat } = await gatewayOf(twoUpstreams(one.url, two.url));
     const response = await chat({});
@@ -185,7 +185,7 @@ describe('no other candidate is asked', () => {
     expect(two.asked).toEqual([]);
   });
 
-  it('when the dialect finds the caller at fault before it asks', async () => {
+  it('when the dialect blames the request before the provider is asked', async () => {
     const two = await provider();
     const base = twoUpstreams('http://127.0.0.1:9', two.url) as { providers: Record<string, object> };
     const { chat } = await gatewayOf({ ...base, providers: { ...base.providers, one: { ...base.providers['one'], dialect: 'anthropic' } } });
@@ -200,7 +200,7 @@ describe('no other candidate is asked', () => {
     expect([one.asked.length, two.asked.length]).toEqual([1, 0]);
   });
 
-  it('once the request as a whole has taken too long', async () => {
+  it('once the total time of the request is over', async () => {
     const [one, two] = [await provider(hangs), await provider()];
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, routing({ total: 600 })));
     const response = await chat({});
@@ -215,11 +215,11 @@ const both = async (first: Step, second: Step) => {
   return await gatewayOf(twoUpstreams(one.url, two.url, quick));
 };
 
-describe('of several failures the caller is told', () => {
+describe('after several failures the caller gets', () => {
   it.each<[string, Step, Step, number, string]>([
     ['the last', fault(500), fault(503), 503, 'upstream_unavailable'],
     ['a rate limit before a server fault', fault(429), fault(500), 429, 'upstream_rate_limited'],
-    ['their own fault before a rate limit', fault(429), fault(400), 400, 'upstream_invalid_request'],
+    ['a fault of the request before a rate limit', fault(429), fault(400), 400, 'upstream_invalid_request'],
     ['a timeout as 504', fault(500), hangs, 504, 'upstream_timeout'],
     ['nothing of a refused credential', fault(401, { message: 'Incorrect API key provided: k1' }), fault(401, { message: 'Incorrect API key provided: k2' }), 502, 'upstream_auth_error'],
   ])('%s', async (_, first, second, status, code) => {
@@ -230,23 +230,23 @@ describe('of several failures the caller is told', () => {
     expect(text).not.toMatch(/k1|k2|127\.0\.0\.1/);
   });
 
-  it('when to come back, with a rate limit', async () => {
+  it('the retry delay of a rate limit', async () => {
     const { chat } = await both(fault(429, { message: 'slow down' }, { 'retry-after': '2' }), fault(500));
     const { headers } = await chat({});
     expect([headers.get('retry-after'), headers.get('retry-after-ms')]).toEqual(['2', '2000']);
   });
 
-  it('when the first of two rate limits is over', async () => {
+  it('the shorter retry delay of two rate limits', async () => {
     const { chat } = await both(fault(429, { message: 'slow down' }, { 'retry-after': '60' }), fault(429, { message: 'slow down' }, { 'retry-after': '5' }));
     expect((await chat({})).headers.get('retry-after')).toBe('5');
   });
 
-  it('that another try is of no use, where it is', async () => {
+  it('x-should-retry: false where a retry cannot help', async () => {
     const { chat } = await both(fault(401), fault(401));
     expect((await chat({})).headers.get('x-should-retry')).toBe('false');
   });
 
-  it('the same to a request for a stream', async () => {
+  it('the last failure for a request for a stream too', async () => {
     const { chat } = await both(fault(500), fault(503));
     const response = await chat({ stream: true });
     expect([response.status, response.headers.get('content-type'), (await errorOf(response)).code]).toEqual([503, 'application/json', 'upstream_unavailable']);
@@ -254,7 +254,7 @@ describe('of several failures the caller is told', () => {
 });
 
 describe('the record', () => {
-  it('has every attempt with its status, time and words', async () => {
+  it('has every attempt with its status, duration and error', async () => {
     const [one, two] = [await provider(fault(500, { message: 'on fire' })), await provider()];
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url));
     await chat({});
@@ -306,7 +306,7 @@ describe('a client that leaves', () => {
     let leave = (): void => {};
     const plugin = { name: 'test/leave', summary: '', schema: {}, apply: ({ hooks }: any) => hooks.attempted.tap('test/leave', () => leave()) };
     const { chat, gateway, records } = await gatewayOf(twoUpstreams(one.url, two.url), { plugins: [plugin] });
-    // a socket says it later, when the second attempt may have begun
+    // a socket closes later, when the second attempt may have begun
     leave = () => {
       for (const exchange of gateway.running) exchange.cancel(new GatewayError('client_closed', 'The client has left.'));
     };

@@ -1,4 +1,4 @@
-/** From the name in a request to the providers behind it. */
+/** The name in a request, and the candidates that it resolves to. */
 import { describe, expect, it } from 'vitest';
 import { createCatalogue } from '../../../core/pipeline/catalogue.ts';
 import type { Catalogue } from '../../../core/pipeline/catalogue.ts';
@@ -37,7 +37,7 @@ describe('a name', () => {
     expect(shown(await catalogueOf([model('big', ['one'], { aliases: [name] })]), name)).toEqual(['root', ['one/big']]);
   });
 
-  it.each(['gpt-5-2025-08-07', 'claude-opus-4-5-20251101', 'claude-haiku-4-5@20251001', 'mistral-large-2512', 'deepseek-r1-0528', 'gemini-2.0-flash-001', 'gemini-2.5-pro-preview-05-06', 'gpt-4-0613:free'])('%s, an alias with a version, is none', async (name) => {
+  it.each(['gpt-5-2025-08-07', 'claude-opus-4-5-20251101', 'claude-haiku-4-5@20251001', 'mistral-large-2512', 'deepseek-r1-0528', 'gemini-2.0-flash-001', 'gemini-2.5-pro-preview-05-06', 'gpt-4-0613:free'])('%s, an alias with a version, is no root name', async (name) => {
     expect(shown(await catalogueOf([model('big', ['one'], { aliases: [name] })]), name)).toEqual(['alias', ['one/big']]);
   });
 
@@ -73,12 +73,12 @@ describe('a name', () => {
     ['twos/big', ['small'], /Did you mean "two"/],
     ['two/big', ['small'], /does not serve "big"\. See GET/],
     ['two/big', ['b*'], /served elsewhere/],
-  ])('%s is refused to one who may use %j with what he may use', async (name, globs, message) => {
+  ])('%s is refused to a key with the models %j, with a suggestion among these models alone', async (name, globs, message) => {
     const catalogue = await catalogueOf([model('big', ['one'], { aliases: ['big-2025'] }), model('small', ['two'])], { any: { candidates: ['small', 'big'] } });
     expect(() => catalogue.resolve(name, globs)).toThrow(message);
   });
 
-  it('finds a provider that is off, and why', async () => {
+  it('drops a provider that is off, with the reason', async () => {
     const catalogue = await catalogueOf([model('big', ['off', 'one'])]);
     expect(catalogue.resolve('big', null).candidates.map(({ dropped }) => dropped?.reason ?? null)).toEqual(['OFF_KEY is not set', null]);
   });
@@ -86,8 +86,8 @@ describe('a name', () => {
 
 const ends = (date: string): object => ({ deactivated_at: date });
 
-describe('a model with an end', () => {
-  it('serves until then', async () => {
+describe('a model with a date of deactivation', () => {
+  it('is served until then', async () => {
     expect(shown(await catalogueOf([model('big', ['one'], ends('2026-01-01T00:00:01Z'))]), 'big')[0]).toBe('root');
   });
 

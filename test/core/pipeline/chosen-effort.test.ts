@@ -1,4 +1,4 @@
-/** A model that refuses the effort which the gateway chose: the caller never hears of it, and the model is not asked so again. */
+/** A model that refuses the effort which the gateway chose: the caller gets an answer, and the model is not sent an effort again. */
 import { describe, expect, it } from 'vitest';
 import { States } from '../../../core/host/state.ts';
 import { answers, completion, type ScriptedUpstream } from '../../_kit/upstream.ts';
@@ -17,7 +17,7 @@ function configOf(up: ScriptedUpstream, { dialect = 'openai-chat', keys = ['k'],
 
 const effortsOf = ({ asked }: ScriptedUpstream): unknown[] => asked.map(({ json }) => json['reasoning_effort'] ?? null);
 
-/** How vendors say it. */
+/** The refusals of the vendors. */
 const words: readonly (readonly [string, object])[] = [
   ['OpenAI', { message: "Unsupported parameter: 'reasoning_effort' is not supported with this model.", type: 'invalid_request_error', param: 'reasoning_effort', code: 'unsupported_parameter' }],
   ['OpenAI before', { message: 'Unrecognized request argument supplied: reasoning_effort', type: 'invalid_request_error', param: null, code: null }],
@@ -27,7 +27,7 @@ const words: readonly (readonly [string, object])[] = [
 ];
 
 describe('a refused effort of the gateway', () => {
-  it.each(words)('is left out in the words of %s, in the limit of one call, and for good', async (_, error) => {
+  it.each(words)('is left out after the refusal of %s, with a limit of one call, and from then on', async (_, error) => {
     const up = await provider(refusal(error), ok(), ok());
     const { chat, records, lines } = await gatewayOf(configOf(up));
     expect((await chat({ model: 'plain' })).status).toBe(200);
@@ -39,9 +39,9 @@ describe('a refused effort of the gateway', () => {
   });
 
   it.each([
-    ['its own field', { message: "Unsupported parameter: 'reasoning.effort' is not supported with this model.", type: 'invalid_request_error', param: 'reasoning.effort', code: 'unsupported_parameter' }],
+    ['the field of the effort', { message: "Unsupported parameter: 'reasoning.effort' is not supported with this model.", type: 'invalid_request_error', param: 'reasoning.effort', code: 'unsupported_parameter' }],
     ['the state that comes with it', { message: 'Encrypted content is not supported with this model.', type: 'invalid_request_error', param: 'include', code: null }],
-  ])('is left out of the Responses API with all that is about reasoning, where the model refuses %s', async (_, error) => {
+  ])('is left out of the Responses API with all fields about reasoning, where the model refuses %s', async (_, error) => {
     const said = answers({ id: 'r', object: 'response', status: 'completed', output: [{ type: 'message', id: 'm', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'hello', annotations: [] }] }], usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } });
     const up = await provider(refusal(error), said, said);
     const { chat, lines } = await gatewayOf(configOf(up, { dialect: 'openai-responses' }));
@@ -51,21 +51,21 @@ describe('a refused effort of the gateway', () => {
     expect(lines.filter((line) => line.includes('refused the effort'))).toHaveLength(1);
   });
 
-  it('is left out of a stream before its first piece', async () => {
+  it('is left out of a request for a stream too', async () => {
     const up = await provider(refusal({ message: 'reasoning_effort: Extra inputs are not permitted' }), answers(completion('hello')));
     const { chat } = await gatewayOf(configOf(up));
     expect((await chat({ model: 'plain', stream: true })).status).toBe(200);
     expect(effortsOf(up)).toEqual(['low', null]);
   });
 
-  it('is forgotten with the process, and not by a reload', async () => {
+  it('stays left out after a reload, and not after a restart', async () => {
     const up = await provider(refusal({ message: 'no reasoning_effort here: unsupported' }), ok(), ok(), ok());
     const states = new States();
     for (const shared of [states, states, new States()]) expect((await (await gatewayOf(configOf(up), { states: shared })).chat({ model: 'plain' })).status).toBe(200);
     expect(effortsOf(up)).toEqual(['low', null, null, 'low']);
   });
 
-  it('stays for other providers of the model', async () => {
+  it('is still sent to other providers of the model', async () => {
     const up = await provider(refusal({ message: 'reasoning_effort is not supported' }), refusal({ message: 'busy' }, 503), ok());
     const { chat } = await gatewayOf(configOf(up, { more: { max_attempts: 2 } }));
     expect((await chat({ model: 'spread' })).headers.get('x-provider')).toBe('other');
@@ -79,7 +79,7 @@ describe('a refused effort of the gateway', () => {
     expect(effortsOf(up)).toEqual(['low', null, null]);
   });
 
-  it('is left out where thinking is refused for something else in the request, and chosen again for the next', async () => {
+  it('is left out where thinking does not fit another field of the request, and sent with the next request', async () => {
     const up = await provider(refusal({ message: 'Thinking mode does not support this tool_choice', type: 'invalid_request_error' }), ok(), ok());
     const { chat } = await gatewayOf(configOf(up));
     const tools = [{ type: 'function', function: { name: 'weather' } }];
@@ -88,7 +88,7 @@ describe('a refused effort of the gateway', () => {
     expect(effortsOf(up)).toEqual(['low', null, 'low']);
   });
 
-  it('is not learnt from a request that fails without the effort as well', async () => {
+  it('is sent again where the request also fails without it', async () => {
     const up = await provider(refusal({ message: 'unsupported: reasoning_effort' }), refusal({ message: 'messages: too many' }), ok());
     const { chat } = await gatewayOf(configOf(up));
     expect(await errorOf(await chat({ model: 'plain' }))).toMatchObject({ message: 'messages: too many' });
@@ -96,7 +96,7 @@ describe('a refused effort of the gateway', () => {
     expect(effortsOf(up)).toEqual(['low', null, 'low']);
   });
 
-  it('is no reason to ask again where the fault is another one', async () => {
+  it('is not left out where the request has another fault', async () => {
     const up = await provider(refusal({ message: 'temperature: must be at most 1', param: 'temperature' }));
     const { chat } = await gatewayOf(configOf(up));
     expect((await chat({ model: 'plain' })).status).toBe(400);
@@ -104,7 +104,7 @@ describe('a refused effort of the gateway', () => {
   });
 });
 
-/** What OpenAI says to an account that has not been verified. */
+/** The error of OpenAI for an account that has not been verified. */
 const unverified = (what: string, param: string): object => ({ message: `Your organization must be verified to ${what}. Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization. If you just verified, it can take up to 15 minutes for access to propagate.`, type: 'invalid_request_error', param, code: 'unsupported_value' });
 
 describe('an account that gets no summaries of reasoning', () => {
@@ -113,7 +113,7 @@ describe('an account that gets no summaries of reasoning', () => {
   it.each<[string, object, string | undefined]>([
     ['the effort of the caller', { reasoning_effort: 'high' }, 'high'],
     ['the effort of the gateway', {}, 'low'],
-  ])('is asked again without one, with %s and beyond the limit of calls', async (_, more, effort) => {
+  ])('is asked again without a summary, with %s and beyond the limit of calls', async (_, more, effort) => {
     const up = await provider(refusal(unverified('generate reasoning summaries', 'reasoning.summary')), answers(said));
     const { chat, lines } = await gatewayOf(configOf(up, { dialect: 'openai-responses' }));
     expect((await chat({ model: 'plain', ...more })).status).toBe(200);
@@ -121,7 +121,7 @@ describe('an account that gets no summaries of reasoning', () => {
     expect(lines.filter((line) => line.includes('refused the effort'))).toEqual([]);
   });
 
-  it('is told where it refuses the request without one too', async () => {
+  it('gets the error where the request without a summary is refused too', async () => {
     const up = await provider(refusal(unverified('generate reasoning summaries', 'reasoning.summary')), refusal(unverified('generate reasoning summaries', 'reasoning.summary')));
     const { chat } = await gatewayOf(configOf(up, { dialect: 'openai-responses' }));
     expect(await errorOf(await chat({ model: 'plain', reasoning_effort: 'high' }))).toMatchObject({ code: 'unsupported_value', param: 'reasoning.summary' });
@@ -130,7 +130,7 @@ describe('an account that gets no summaries of reasoning', () => {
 });
 
 describe('an effort of the gateway', () => {
-  it.each([['google', 'gemini-2.5-flash', { candidates: [{ content: { parts: [{ text: 'hello' }] }, finishReason: 'STOP' }] }], ['mistral', 'mistral-small-latest', completion('hello')]])('is no change of the request: %s has another word for it', async (dialect, externalId, body) => {
+  it.each([['google', 'gemini-2.5-flash', { candidates: [{ content: { parts: [{ text: 'hello' }] }, finishReason: 'STOP' }] }], ['mistral', 'mistral-small-latest', completion('hello')]])('is not reported as an adjustment: %s has another word for it', async (dialect, externalId, body) => {
     const up = await provider(answers(body));
     const { chat, records } = await gatewayOf({ ...configOf(up, { dialect }), models: [{ id: 'plain', pricing: prices, providers: [{ providerId: 'up', externalId, reasoning: { efforts: ['low'] } }] }] });
     const response = await chat({ model: 'plain' });
@@ -140,7 +140,7 @@ describe('an effort of the gateway', () => {
 });
 
 describe("a caller's own effort", () => {
-  it('that a provider refuses is the error of the caller, under the name of the field that was sent', async () => {
+  it('that a provider refuses is an error with the name of the field that the caller sent', async () => {
     const said = { message: "Unsupported value: 'xhigh'.", type: 'invalid_request_error', param: 'reasoning.effort', code: 'unsupported_value' };
     const up = await provider(refusal(said));
     const { chat } = await gatewayOf(configOf(up));
@@ -162,7 +162,7 @@ describe("a caller's own effort", () => {
     ['alibaba', 'qwen3', { message: '<400> InternalError.Algo.InvalidParameter: The value of the enable_thinking parameter is restricted to True.', code: 'invalid_parameter_error', type: 'invalid_request_error' }],
     ['alibaba', 'qwen3', { message: 'parameter.enable_thinking must be set to false for non-streaming calls', code: 'invalid_parameter_error', type: 'invalid_request_error' }],
     ['ollama', 'gpt-oss', { message: 'invalid reasoning value: \'high\' (must be "high", "medium", "low", or "none")', type: 'invalid_request_error' }],
-  ])('becomes unsupported_value in the words of %s (%s)', async (dialect, externalId, error) => {
+  ])('is answered with unsupported_value after the refusal of %s (%s)', async (dialect, externalId, error) => {
     const up = await provider(refusal(error));
     const config = configOf(up, { dialect });
     const { chat } = await gatewayOf({ ...config, models: [{ id: 'plain', pricing: prices, providers: [{ providerId: 'up', externalId, reasoning: true }] }] });
@@ -170,7 +170,7 @@ describe("a caller's own effort", () => {
     expect([response.status, await errorOf(response)]).toMatchObject([400, { code: 'unsupported_value', param: 'reasoning.effort' }]);
   });
 
-  it('keeps the name of a parameter that is another one', async () => {
+  it('does not change the name of another parameter in an error', async () => {
     const up = await provider(refusal({ message: 'must be text', param: 'messages[1].reasoning_content', code: 'invalid_type' }));
     const { chat } = await gatewayOf(configOf(up));
     expect(await errorOf(await chat({ model: 'plain', reasoning_effort: 'low' }))).toMatchObject({ param: 'messages[1].reasoning_content' });

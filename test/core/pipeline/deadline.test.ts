@@ -9,7 +9,7 @@ import { gatewayOf, probe, provider, routing } from '../scene.ts';
 const total = 600;
 const key = 'a-key-of-the-test';
 
-/** Bytes of a request whose body does not come to its end. */
+/** The bytes of a request whose body is incomplete. */
 const unfinished = (length: string): string => `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer ${key}\r\n${length}\r\n\r\n`;
 
 /** A gateway with `keys`, and a tap that hangs at a stage. */
@@ -28,14 +28,14 @@ type Ask = (gateway: Awaited<ReturnType<typeof hanging>>) => Promise<number>;
 const chat = (headers: Record<string, string> = {}): Ask => async (gateway) => (await gateway.chat({}, { ...known, ...headers })).status;
 const raw = (text: string): Ask => async ({ url }) => (await exchangeBytes(url, { parts: [Buffer.from(text)], wanted: 1 })).replies[0]?.status ?? 0;
 
-describe('the total time of a request ends it', () => {
+describe('the total time ends a request', () => {
   it.each<[string, Parameters<typeof hanging>[0], Ask, number]>([
     ['whose body does not come', null, raw(unfinished('content-length: 100')), 504],
     ['whose body comes in parts and stops', null, raw(`${unfinished('transfer-encoding: chunked')}2\r\n{"\r\n`), 504],
-    ['while a plugin finds out who asks', 'auth', chat(), 500],
-    ['while a plugin finds out who asks for what is not there', 'auth', async ({ get }) => (await get('/nowhere', known)).status, 404],
-    ['while a plugin finds out who asks by a wrong method', 'auth', async ({ ask }) => (await ask('/v1/chat/completions', { method: 'DELETE', headers: known })).status, 405],
-    ['while a plugin looks at it', 'normalise', chat(), 500],
+    ['while a plugin checks its key', 'auth', chat(), 500],
+    ['while a plugin checks its key, for an unknown URL', 'auth', async ({ get }) => (await get('/nowhere', known)).status, 404],
+    ['while a plugin checks its key, for a wrong method', 'auth', async ({ ask }) => (await ask('/v1/chat/completions', { method: 'DELETE', headers: known })).status, 405],
+    ['while a plugin normalises it', 'normalise', chat(), 500],
     ['while a plugin routes it', 'route', chat(), 500],
     ['while a plugin routes it for an explanation', 'route', chat({ 'x-dry-run': 'true' }), 500],
     ['while a plugin opens its answer', 'open', chat(), 504],

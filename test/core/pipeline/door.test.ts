@@ -1,4 +1,4 @@
-/** A door whose encoder fails in the middle of a stream: the request is on record, and its provider is let go. */
+/** A door whose encoder fails in the middle of a stream: the request is on record, and the connection to its provider is closed. */
 import { expect, it } from 'vitest';
 import { createEncoder, encodeReply } from '../../../plugins/endpoints/chat-completions/encode.ts';
 import { parseChatRequest } from '../../../plugins/endpoints/chat-completions/parse.ts';
@@ -14,7 +14,7 @@ const fails = (): never => {
   throw new Error('a bug');
 };
 
-/** Asks a door with this encoder for a stream that does not end, and reads what comes. */
+/** Asks a door with this encoder for a stream that does not end, and reads the reply. */
 async function readsFrom(encoder: Encoder): Promise<TestGateway & { up: ScriptedUpstream }> {
   const up = await provider(streams([event({ role: 'assistant', content: 'a' })], { end: 'hang' }));
   const door = probe(({ routes }) => routes.addDoor({ path: '/broken', parse: (body) => parseChatRequest(body), encoder, encode: encodeReply }));

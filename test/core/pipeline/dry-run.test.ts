@@ -1,4 +1,4 @@
-/** `x-dry-run: true`: where a request would go, from the same code, and nobody is asked. */
+/** `x-dry-run: true`: which providers a request would go to, found by the same code; no provider is asked. */
 import { describe, expect, it } from 'vitest';
 import type { Explanation } from '../../../core/pipeline/hooks.ts';
 import { oneUpstream, twoUpstreams } from '../../_kit/gateway.ts';
@@ -20,7 +20,7 @@ async function twoTargets(more: Record<string, unknown> = {}): Promise<TestGatew
 }
 
 describe('a dry run', () => {
-  it('answers with the candidates in order, and asks nobody', async () => {
+  it('answers with the candidates in order, and asks no provider', async () => {
     const gateway = await twoTargets({ routing: { default: { strategy: 'ordered' } } });
     expect(await explained(gateway, { max_tokens: 100 })).toEqual({
       object: 'route.explanation',
@@ -33,7 +33,7 @@ describe('a dry run', () => {
     expect(gateway.asked()).toBe(0);
   });
 
-  it.each(['balanced', 'weighted', 'fastest', 'cheapest', 'ordered'])('names first whom the same request then asks (%s), however often it is run', async (strategy) => {
+  it.each(['balanced', 'weighted', 'fastest', 'cheapest', 'ordered'])('names first the provider that the same request then asks (%s), also when it is repeated', async (strategy) => {
     const gateway = await twoTargets({ routing: { default: { strategy } } });
     for (let turn = 0; turn < 6; turn++) {
       const first = [await explained(gateway), await explained(gateway)].map(({ candidates }) => candidates[0]?.provider);
@@ -42,19 +42,19 @@ describe('a dry run', () => {
     }
   });
 
-  it.each([['x-dry-run', '1'], ['x-dry-run', 'yes'], ['x-log-bodies', 'false']])('%s: %s is refused, because the caller would not get what he asks for', async (name, word) => {
+  it.each([['x-dry-run', '1'], ['x-dry-run', 'yes'], ['x-log-bodies', 'false']])('with a wrong header value is refused: %s: %s', async (name, word) => {
     const gateway = await twoTargets();
     const response = await gateway.chat({}, { [name]: word });
     expect([response.status, await errorOf(response)]).toEqual([400, expect.objectContaining({ code: 'invalid_value', param: name })]);
     expect([gateway.asked(), gateway.records[0]?.request]).toEqual([0, null]);
   });
 
-  it('is one in capitals too, as Python writes its True', async () => {
+  it('is asked for by True too, as Python writes it', async () => {
     const gateway = await twoTargets();
     expect([(await explained(gateway, {}, { 'x-dry-run': 'True' })).object, gateway.asked()]).toEqual(['route.explanation', 0]);
   });
 
-  it('is JSON for a stream too', async () => {
+  it('is answered in JSON for a stream too', async () => {
     const gateway = await twoTargets();
     expect((await explained(gateway, { stream: true })).object).toBe('route.explanation');
   });
@@ -64,7 +64,7 @@ describe('a dry run', () => {
     expect((await explained(gateway)).candidates[0]?.reason).toBe('balanced: score 1 = weight 1 × rounded(price 1 × success 1² × speed 1), so 50 % of the requests begin here while all stand');
   });
 
-  it('shows who is ruled out, and why', async () => {
+  it('shows which candidates are ruled out, and why', async () => {
     const up = await provider(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after': '30' } }));
     const two = await provider();
     const gateway = await gatewayOf(twoUpstreams(up.url, two.url, { routing: { default: { strategy: 'ordered' } } }));
@@ -76,7 +76,7 @@ describe('a dry run', () => {
     ]);
   });
 
-  it('rules out whom the request cannot be said to, as the request itself finds out before anything is sent', async () => {
+  it('rules out a candidate whose format cannot express the request, as the request itself does before it is sent', async () => {
     const [one, two] = [await provider(), await provider()];
     const reasoning = true;
     const gateway = await gatewayOf({
@@ -99,7 +99,7 @@ describe('a dry run', () => {
     expect(one.asked).toEqual([]);
   });
 
-  it('does not take the try of a target whose rest is over', async () => {
+  it('does not use up the trial request of a target whose rest is over', async () => {
     const up = await provider(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after-ms': '50' } }), answers(completion('hello')));
     const two = await provider();
     const gateway = await gatewayOf(twoUpstreams(up.url, two.url, { routing: { default: { strategy: 'ordered' } } }));
@@ -111,9 +111,9 @@ describe('a dry run', () => {
   it.each<[string, object, Record<string, string>]>([
     ['an unknown model', { model: 'nothing' }, {}],
     ['a faulty body', { messages: 'hi' }, {}],
-    ['what no provider can do', { model: 'plain', reasoning_effort: 'high' }, {}],
+    ['a setting that no provider supports', { model: 'plain', reasoning_effort: 'high' }, {}],
     ['an unknown key', {}, { authorization: 'Bearer wrong' }],
-  ])('refuses %s as without the header', async (_, body, headers) => {
+  ])('refuses %s with the same error as without the header', async (_, body, headers) => {
     const up = await provider();
     const gateway = await gatewayOf(oneUpstream(up.url, { keys: [{ name: 'team', key: 'right' }] }));
     const sent = { authorization: 'Bearer right', ...headers };
@@ -142,7 +142,7 @@ describe('a dry run of an admin', () => {
     return await gateway.chat({}, { ...dry, authorization: 'Bearer the-key-of-the-admin', ...headers });
   };
 
-  it('is one as the caller that the key itself lets in', async () => {
+  it('has the same principal as the key itself gives', async () => {
     const up = await provider();
     const seen: unknown[] = [];
     const team = { name: 'team', key: 'right', models: ['plain'], metadata: { team: 'a' }, log_bodies: false, cache: true, reasoning_fields: ['reasoning'] };
@@ -153,7 +153,7 @@ describe('a dry run of an admin', () => {
     expect(seen).toEqual([expect.objectContaining({ key: 'team', reasoningFields: ['reasoning'] }), seen[0]]);
   });
 
-  it('may be one as any caller', async () => {
+  it('can be made with the rights of any key', async () => {
     expect((await asAdmin({ 'x-dry-run-key': 'other' })).status).toBe(200);
     expect((await errorOf(await asAdmin({ 'x-dry-run-key': 'team' }))).code).toBe('model_not_allowed');
   });
@@ -162,11 +162,11 @@ describe('a dry run of an admin', () => {
     expect((await errorOf(await asAdmin({ 'x-dry-run-key': 'other', authorization: 'Bearer right' }))).code).toBe('invalid_api_key');
   });
 
-  it('names a key that there is', async () => {
+  it('is refused for a key that does not exist', async () => {
     expect((await errorOf(await asAdmin({ 'x-dry-run-key': 'nobody' }))).message).toContain('no key with the name "nobody"');
   });
 
-  it('asks no provider, whatever else the request says', async () => {
+  it('is refused where x-dry-run is false', async () => {
     const response = await asAdmin({ 'x-dry-run-key': 'other', 'x-dry-run': 'false' });
     expect(response.status).toBe(401);
   });

@@ -1,4 +1,4 @@
-/** Fallbacks by name: models that are asked where none of those before has answered. */
+/** Fallbacks by name: models that are asked where none of the candidates before them has answered. */
 import { describe, expect, it } from 'vitest';
 import { answers, completion } from '../../_kit/upstream.ts';
 import type { Step } from '../../_kit/upstream.ts';
@@ -11,7 +11,7 @@ interface Scene {
   readonly mains?: number;
   readonly policy?: object;
   readonly routing?: object;
-  /** What the providers of `main` answer; each has its name as its key. */
+  /** The answer of the providers of `main`; the API key of each is its name. */
   readonly step?: Step;
   readonly limits?: readonly object[];
 }
@@ -44,26 +44,26 @@ describe('fallbacks of a model', () => {
     expect(triedBy(gateway)).toEqual([['main-0/main', 'other/second']]);
   });
 
-  it('have the last of the calls that are allowed', async () => {
+  it('get the last call of the limit', async () => {
     const gateway = await scene({ mains: 5, policy: { max_attempts: 3 } });
     expect((await gateway.chat({ model: 'main' })).status).toBe(200);
     expect(triedBy(gateway)).toEqual([['main-0/main', 'main-1/main', 'other/second']]);
   });
 
-  it('come after all providers of the model that stand, where others of them rest', async () => {
+  it('come after all available providers of the model, where others of them rest', async () => {
     const limited = answers({ error: { message: 'slow down' } }, { status: 429, headers: { 'retry-after': '300' } });
     const gateway = await scene({ mains: 3, policy: { max_attempts: 3 }, step: (response, asked) => (asked.headers.authorization === 'Bearer main-2' ? answers(completion('hello')) : limited)(response, asked) });
     for (let at = 0; at < 2; at++) expect((await gateway.chat({ model: 'main' })).status).toBe(200);
     expect(triedBy(gateway)).toEqual([['main-0/main', 'main-1/main', 'other/second'], ['main-2/main']]);
   });
 
-  it('come after all providers of the model that have room, where a limit rules others out', async () => {
+  it('come after all providers of the model within their limits, where others of them are at their limits', async () => {
     const gateway = await scene({ mains: 3, policy: { max_attempts: 2 }, step: answers(completion('hello')), limits: [{ by: 'provider', match: 'main-*', requests_per_minute: 1 }] });
     for (let at = 0; at < 4; at++) expect((await gateway.chat({ model: 'main' })).status).toBe(200);
     expect(triedBy(gateway)).toEqual([['main-0/main'], ['main-1/main'], ['main-2/main'], ['other/second']]);
   });
 
-  it('stand behind the candidates of a policy too', async () => {
+  it('come after the candidates of a policy too', async () => {
     const gateway = await scene({ routing: { auto: { candidates: ['main'], fallbacks: ['third'] } } });
     expect(await (await gateway.chat({ model: 'auto' })).json()).toMatchObject({ model: 'other/third' });
   });

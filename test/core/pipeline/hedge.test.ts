@@ -1,4 +1,4 @@
-/** `hedge_ms`: the next target is asked beside one that does not begin, over sockets. */
+/** `hedge_ms`: if the first target does not begin to answer, the next one is asked at the same time. Over real sockets. */
 import { describe, expect, it, vi } from 'vitest';
 import type { Chunk } from '../../../core/chat.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
@@ -30,7 +30,7 @@ async function scene(first: Step, second: Step, more: Record<string, unknown> = 
 const outcomes = ({ records }: TestGateway): string[][] | undefined => records[0]?.attempts.map(({ provider: id, outcome }) => [id, outcome]);
 
 describe('hedging', () => {
-  it('asks the next target where the first has not begun, and cancels the slower one', async () => {
+  it('asks the next target when the first has not begun to answer, and cancels the slower one', async () => {
     const gateway = await scene(hangs, answers(completion('from two')));
     expect(await contentOf(await gateway.chat({}))).toBe('from two');
     await gateway.one.asked[0]?.closed;
@@ -38,7 +38,7 @@ describe('hedging', () => {
     expect(gateway.records[0]).toMatchObject({ provider: 'two', status: 200, outcome: 'answered' });
   });
 
-  it('has the cost of the slower one in the record', async () => {
+  it('records the cost of the slower one', async () => {
     const gateway = await scene(hangs, whole);
     await gateway.chat({ messages: [{ role: 'user', content: 'a prompt of some words' }] });
     const [record] = gateway.records;
@@ -48,14 +48,14 @@ describe('hedging', () => {
     expect(Number(record?.cost)).toBeCloseTo(Number(used?.cost) + 10 * 0.000001 + 5 * 0.000002, 12);
   });
 
-  it('keeps the first where that begins before the second', async () => {
+  it('keeps the first target where it begins before the second', async () => {
     const gateway = await scene(after(150, answers(completion('from one'))), hangs);
     expect(await contentOf(await gateway.chat({}))).toBe('from one');
     await gateway.two.asked[0]?.closed;
     expect(outcomes(gateway)).toEqual([['two', 'outrun'], ['one', 'answered']]);
   });
 
-  it('asks nobody else where the first begins in time', async () => {
+  it('asks no other target where the first begins in time', async () => {
     const gateway = await scene(answers(completion('from one')), hangs, { hedge_ms: 2000 });
     expect(await contentOf(await gateway.chat({}))).toBe('from one');
     expect(gateway.two.asked).toHaveLength(0);
@@ -74,25 +74,25 @@ describe('hedging', () => {
     expect(gateway.records[0]?.response?.choices[0]?.text).toBe('two two');
   });
 
-  it('goes on with the other where one of the two fails', async () => {
+  it('continues with the other target where one of the two fails', async () => {
     const gateway = await scene(after(100, answers('no', { status: 500 })), after(600, answers(completion('from two'))));
     expect(await contentOf(await gateway.chat({}))).toBe('from two');
     expect(outcomes(gateway)).toEqual([['one', 'upstream_error'], ['two', 'answered']]);
   });
 
-  it('tells the failure where both fail, and counts both as calls', async () => {
+  it('reports the failure where both fail, and counts both as calls', async () => {
     const gateway = await scene(after(600, answers('no', { status: 500 })), answers({ error: { message: 'slow down' } }, { status: 429 }), { max_attempts: 2 });
     expect((await errorOf(await gateway.chat({}))).code).toBe('upstream_rate_limited');
     expect(outcomes(gateway)).toEqual([['two', 'upstream_rate_limited'], ['one', 'upstream_error']]);
   });
 
-  it('asks one alone where only one call is left', async () => {
+  it('asks one target alone where only one call is left', async () => {
     const gateway = await scene(after(150, answers(completion('from one'))), hangs, { max_attempts: 1 });
     expect(await contentOf(await gateway.chat({}))).toBe('from one');
     expect(gateway.two.asked).toHaveLength(0);
   });
 
-  it('lets go of both where the client leaves', async () => {
+  it('cancels both where the client leaves', async () => {
     const gateway = await scene(hangs, hangs);
     const controller = new AbortController();
     const asked = gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: controller.signal }).catch(() => null);
@@ -104,7 +104,7 @@ describe('hedging', () => {
     expect(gateway.records[0]?.attempts).toHaveLength(2);
   });
 
-  it('lets go of a source that comes in the very moment in which the other one wins', async () => {
+  it('cancels a source that opens in the same moment in which the other one begins', async () => {
     const begun: ChunkSource = { adjustments: [], read: () => new Promise(() => {}), cancel: () => {} };
     for (let later = 0; later < 25; later++) {
       const goOn = Promise.withResolvers<void>();
@@ -126,7 +126,7 @@ describe('hedging', () => {
     }
   });
 
-  it('shows each tap its own attempt', async () => {
+  it('shows each tap the attempt that it runs for', async () => {
     const [one, two] = [await provider(hangs), await provider()];
     const seen: string[] = [];
     const contexts = new Set<object>();
@@ -148,12 +148,12 @@ describe('hedging', () => {
     expect(new Set(seen)).toEqual(new Set(['2 two', 'chunk of two']));
     answered.resolve();
     await expect.poll(() => seen).toContain('1 one');
-    // what a plugin keeps of a request by its context, it finds at every hook
+    // one context for all hooks: a plugin finds there the data that it keeps of a request
     expect(contexts.size).toBe(1);
   });
 });
 
-describe('a target beside which another began, and broke', () => {
+describe('a target, after a second target began to answer and broke off', () => {
   /** Begins to answer when `mayBegin`, and breaks when `mayBreak`. */
   const breaks = (mayBegin: Promise<unknown>, mayBreak: () => unknown): Step => async (response) => {
     await mayBegin;
@@ -188,7 +188,7 @@ describe('a target beside which another began, and broke', () => {
 });
 
 describe('a target that hangs', () => {
-  it('gets another one beside it where the one that was asked with it has failed', async () => {
+  it('is joined by a third target where the other one has failed', async () => {
     const isBeside = Promise.withResolvers<void>();
     const fails: Step = async (response, asked) => {
       await isBeside.promise;
@@ -205,7 +205,7 @@ describe('a target that hangs', () => {
     expect(outcomes(gateway)).toEqual([['one', 'upstream_error'], ['two', 'outrun'], ['three', 'answered']]);
   });
 
-  it('leaves the word to the caller\'s own fault that the one beside it has found, if it fails too', async () => {
+  it('fails with the error of the other target, where that is a fault of the request', async () => {
     const isBeside = Promise.withResolvers<void>();
     const refuses: Step = async (response, asked) => {
       await isBeside.promise;
@@ -216,7 +216,7 @@ describe('a target that hangs', () => {
     expect(outcomes(gateway)).toEqual([['one', 'invalid_value'], ['two', 'upstream_timeout']]);
   });
 
-  it('gets another provider beside it, and not the next key of its own', async () => {
+  it('is joined by another provider, and not by the next key of the same one', async () => {
     const [one, two] = [await provider(hangs), await provider(answers(completion('from two')))];
     const config = twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 }, timeout_ms: { total: 10_000 } } } });
     const gateway = await gatewayOf({ ...config, providers: { ...(config['providers'] as object), one: { dialect: 'openai-chat', base_url: one.url, api_key: ['first-key-of-one', 'second-key-of-one'] } } });
@@ -243,7 +243,7 @@ describe('an attempt that fails in the middle', () => {
     expect(record?.usage).toMatchObject({ promptTokens: 10, completionTokens: 5 });
   });
 
-  it('has none where it said nothing', async () => {
+  it('has no tokens where it sent nothing', async () => {
     const gateway = await scene(answers('no', { status: 500 }), answers(completion('whole')), { hedge_ms: false });
     await gateway.chat({});
     expect(gateway.records[0]?.attempts[0]?.used).toBeUndefined();

@@ -1,4 +1,4 @@
-/** What ends while a plugin is at work: a client leaves, and its record is written then; an attempt is over. Nothing more is taken for either. */
+/** Requests and attempts that end while a tap runs: a client leaves, or an attempt is over. No other tap is called for them. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { contentOf, gatewayOf, probe, provider } from '../scene.ts';
 
 const ask = { model: 'plain', messages: [{ role: 'user', content: 'hi' }] };
 
-/** The first tap of a hook waits, and the second says that it was reached. All four hooks take a tap that decides nothing. */
+/** The first tap of a hook waits, and the second calls `reached`. All four hooks accept a tap that returns undefined. */
 function taps({ hooks }: Gateway, hook: 'auth' | 'normalise' | 'route' | 'open', { wait, reached }: { wait: () => Promise<void>; reached: () => void }): void {
   const tapped = hooks[hook] as Gateway['hooks']['open'];
   tapped.tapPromise({ stage: EARLY - 2 }, async () => {
@@ -23,7 +23,7 @@ function taps({ hooks }: Gateway, hook: 'auth' | 'normalise' | 'route' | 'open',
 }
 
 describe('a client that leaves', () => {
-  it.each(['auth', 'normalise', 'route', 'open'] as const)('while a tap of %s is at work has no tap after it, and is in flight no more', async (hook) => {
+  it.each(['auth', 'normalise', 'route', 'open'] as const)('while a tap of %s runs causes no call of the next tap, and no longer counts as in flight', async (hook) => {
     const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let isReached = false;
     const wait = async (): Promise<void> => {
@@ -45,10 +45,10 @@ describe('a client that leaves', () => {
   });
 });
 
-describe('an attempt that is over while a tap of open is at work', () => {
-  const ends = [['another one was quicker', 'outrun', { hedge_ms: 20 }], ['its time was over', 'upstream_timeout', { timeout_ms: { first_byte: 50 } }]] as const;
+describe('an attempt that ends while a tap of open runs', () => {
+  const ends = [['another attempt was quicker', 'outrun', { hedge_ms: 20 }], ['it timed out', 'upstream_timeout', { timeout_ms: { first_byte: 50 } }]] as const;
 
-  it.each(ends)('has no tap after it, and holds nothing of a limit, where %s', async (_, outcome, more) => {
+  it.each(ends)('calls no other tap, and frees its limits, where %s', async (_, outcome, more) => {
     const [goOn, wentOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const reached: number[] = [];
     const slow = probe(({ hooks }) => {
@@ -77,14 +77,14 @@ describe('a request that is over', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
 
-  it.each([['its client', {}], ['its provider, which it opened while another target might be asked beside', { hedge_ms: 5000 }]])('is not kept by an idle connection of %s', async (_, more) => {
+  it.each([['its client', {}], ['its provider, with hedging', { hedge_ms: 5000 }]])('is not kept in memory by an idle connection of %s', async (_, more) => {
     const contexts: WeakRef<object>[] = [];
     const watching = probe(({ hooks }) => hooks.settle.tap((record, context) => (contexts.push(new WeakRef(context)), record)));
     const [one, two] = [await provider(), await provider()];
     const gateway = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', ...more } } }), { plugins: [watching] });
     expect(await contentOf(await gateway.chat({}))).toBe('hello');
     expect(contexts).toHaveLength(1);
-    // a boolean: a poll that fails keeps the value it was given until its next look, and so would keep the context itself
+    // a boolean: expect.poll keeps the last value until the next call, and would keep the context in memory
     await expect.poll(() => (collect(), contexts[0]?.deref() === undefined)).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-/** A request's life: the stages in order, plugins that fail at each, the gateway's own start and end. */
+/** The stages of a request in order, plugins that fail at each stage, and the start and the end of the gateway. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
 import { EARLY, LATE, sourceOf } from '../../../core/pipeline/hooks.ts';
@@ -21,7 +21,7 @@ const serving = async (apply: (gateway: Gateway) => unknown) => {
 };
 
 describe('the stages', () => {
-  it('come in the order of the picture', async () => {
+  it('run in the order of the docs', async () => {
     const seen: string[] = [];
     const { chat } = await serving((gateway) => {
       for (const stage of stages) tap(gateway, stage, (first) => { if (seen.at(-1) !== stage) seen.push(stage); return bail.has(stage) ? undefined : first; }, { stage: -1000 });
@@ -30,7 +30,7 @@ describe('the stages', () => {
     expect(seen).toEqual(stages);
   });
 
-  it('see of the context what is known by then', async () => {
+  it('get a context with everything that is known by then', async () => {
     const known: Record<string, unknown[]> = {};
     const { chat } = await serving((gateway) => {
       tap(gateway, 'metadata', (value, context) => { known['metadata'] = [context.principal !== null, context.request]; return value; });
@@ -42,7 +42,7 @@ describe('the stages', () => {
     expect(known).toEqual({ metadata: [true, null], normalise: ['acme', null], route: ['plain', 'root', 3], chunk: [1, 'up'] });
   });
 
-  it('do not begin for a caller whom nobody recognises', async () => {
+  it('do not begin for a caller with an unknown key', async () => {
     const seen: string[] = [];
     const up = await provider();
     const { chat } = await gatewayOf(
@@ -65,14 +65,14 @@ describe('a plugin', () => {
     expect(records[0]).toMatchObject({ key: 'mtls', metadata: { via: 'mtls' }, outcome: 'answered' });
   });
 
-  it('refuses a caller in its own words', async () => {
+  it('refuses a caller with an error of its choice', async () => {
     const { chat, records } = await serving(({ hooks }) => hooks.auth.tap({ name: 'test/probe', stage: -100 }, () => { throw new GatewayError('permission_denied', 'Not at night.'); }));
     const response = await chat({});
     expect([response.status, await errorOf(response)]).toEqual([403, { message: 'Not at night.', type: 'permission_error', param: null, code: 'permission_denied' }]);
     expect(records).toMatchObject([{ status: 403, outcome: 'refused', error: { code: 'permission_denied', plugin: 'test/probe' } }]);
   });
 
-  it('changes a request on its way out', async () => {
+  it('changes the request to the provider', async () => {
     const { chat, up } = await serving(({ hooks }) => hooks.normalise.tap('test/probe', (request) => ({ ...request, temperature: 0 })));
     await chat({ temperature: 1 });
     expect(up.asked[0]?.json['temperature']).toBe(0);
@@ -95,7 +95,7 @@ describe('a plugin', () => {
     expect(up.asked).toEqual([]);
   });
 
-  it('may fail to let go of its answer', async () => {
+  it('may throw when its answer is cancelled', async () => {
     const { chat, records } = await serving(({ hooks }) =>
       hooks.open.tap('test/probe', () => ({ adjustments: [], read: () => Promise.reject(new GatewayError('upstream_truncated', 'cut')), cancel() { throw new Error('boom'); } })),
     );
@@ -103,7 +103,7 @@ describe('a plugin', () => {
     expect(records).toMatchObject([{ attempts: [{ outcome: 'upstream_truncated' }], error: { code: 'upstream_truncated' } }]);
   });
 
-  it('names what was adjusted in a header that every client takes', async () => {
+  it('names its adjustments in a header that is short enough for every client', async () => {
     const adjustments = Array.from({ length: 3000 }, (_, at) => ({ parameter: `parameter_${at}`, change: 'dropped' }));
     const { chat, records } = await serving(({ hooks }) =>
       hooks.open.tap('test/probe', () => {
@@ -117,14 +117,14 @@ describe('a plugin', () => {
     expect(records[0]?.adjustments).toHaveLength(3000);
   });
 
-  it('drops a candidate with a reason that the record keeps', async () => {
+  it('drops a candidate with a reason that is on record', async () => {
     const { chat, records } = await serving(({ hooks }) => hooks.route.tap('test/probe', (list) => list.map((candidate) => ({ ...candidate, dropped: { by: 'test/probe', reason: 'it rains', error: null } }))));
     const response = await chat({});
     expect([response.status, (await errorOf(response)).message]).toEqual([503, 'No provider can serve "plain": up – it rains.']);
     expect(records[0]).toMatchObject({ outcome: 'refused', ruledOut: [{ provider: 'up', model: 'plain', by: 'test/probe', reason: 'it rains' }] });
   });
 
-  it('hears of requests once, whatever becomes of them', async () => {
+  it('gets one record of each request, answered or refused', async () => {
     const { post, chat, get, records } = await serving(() => {});
     for (const wanted of [200, 400, 404]) {
       const response = wanted === 200 ? await chat({}) : wanted === 400 ? await post('{') : await get('/nowhere');
@@ -136,7 +136,7 @@ describe('a plugin', () => {
 });
 
 describe('a plugin that throws', () => {
-  it.each(['auth', 'metadata', 'normalise', 'route', 'open', 'chunk'] as const)('at %s fails the request in its name, and says no more', async (stage) => {
+  it.each(['auth', 'metadata', 'normalise', 'route', 'open', 'chunk'] as const)('at %s fails the request with its name and without its error', async (stage) => {
     const { chat, records, lines } = await serving((gateway) => tap(gateway, stage, () => { throw new Error('password is hunter2'); }, { stage: -1000 }));
     const response = await chat({});
     const error = await errorOf(response);
@@ -159,7 +159,7 @@ describe('a plugin that throws', () => {
     expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ level: 'error', plugin: 'test/probe', hook: stage }]);
   });
 
-  it('at health leaves the health check standing', async () => {
+  it('at health does not make the health check fail', async () => {
     const { get } = await serving((gateway) => tap(gateway, 'health', () => { throw new Error('broken'); }));
     expect((await get('/')).status).toBe(200);
   });
@@ -177,12 +177,12 @@ describe('the total time of a request', () => {
     return { up, ...(await gatewayOf(oneUpstream(up.url, routing({ total })), { plugins: [probe(({ hooks }) => hooks.normalise.tapPromise('test/probe', async (request) => { await pause(ms); return request; }))] })) };
   };
 
-  // a machine that stands still meanwhile makes it longer
-  it('runs from its arrival, whatever came before the routing', { retry: 2 }, async () => {
+  // on a machine that stands still the request takes longer
+  it('counts from its arrival, with the time before the routing', { retry: 2 }, async () => {
     const { chat, records, up } = await slow(500, 1000);
     const response = await chat({});
     expect([response.status, await errorOf(response), up.asked.length]).toMatchObject([504, { code: 'upstream_timeout', message: 'The request took longer than 1 s.' }, 1]);
-    // the time of the plugin is part of it, and does not come on top
+    // the time of the plugin is a part of the total time, and is not added to it
     expect(records[0]?.durationMs).toBeLessThan(500 + 1000);
   });
 
@@ -193,8 +193,8 @@ describe('the total time of a request', () => {
 });
 
 describe('a bug', () => {
-  it('is answered with the request id and nothing of its cause', async () => {
-    // its size is taken with the first text of it, and the reply is written with the second
+  it('is answered with the request id and without its cause', async () => {
+    // the first call of toJSON is for the size of the answer, the second for the reply
     const texts = ['"a text"'];
     const value = { toJSON: () => texts.pop() ?? 10n };
     const { chat, lines } = await serving(({ hooks }) => hooks.open.tap({ name: 'test/probe', stage: EARLY }, () => sourceOf([{ type: 'extra', choice: 0, on: 'message', field: 'big', value }, { type: 'finish', choice: 0, reason: 'completed', native: null }])));
@@ -204,7 +204,7 @@ describe('a bug', () => {
     expect(lines.join('')).toContain('serialize a BigInt');
   });
 
-  it('in what a plugin supplies is answered in the name of the plugin', async () => {
+  it('in the answer of a plugin is an error with the name of the plugin', async () => {
     const { chat, lines, records } = await serving(({ hooks }) => hooks.open.tap('test/probe', () => ({ adjustments: [], read: async () => await Promise.reject(new TypeError('x is not a function')), cancel() {} })));
     const response = await chat({});
     expect([response.status, await errorOf(response)]).toEqual([500, { message: 'The plugin "test/probe" failed in the middle of its answer.', type: 'server_error', param: null, code: 'plugin_error' }]);
@@ -224,7 +224,7 @@ describe('the start', () => {
     expect(seen).toEqual(['apply test/a', 'apply test/b', 'boot test/a', 'boot test/b', 'end test/b', 'end test/a']);
   });
 
-  it('fails in the name of the plugin that cannot boot, with its reason, and ends the others', async () => {
+  it('fails with the name of the plugin that cannot boot and its reason, and ends the others', async () => {
     const ended: string[] = [];
     const good = probe(() => () => void ended.push('test/a'), 'test/a');
     const bad = probe(({ hooks }) => { hooks.boot.tap('test/b', () => { throw new Error('the disk is full'); }); return () => void ended.push('test/b'); }, 'test/b');
@@ -232,34 +232,34 @@ describe('the start', () => {
     expect(ended).toEqual(['test/b', 'test/a']);
   });
 
-  it('shows the line of a mistake at boot, and none of a refusal', async () => {
+  it('shows the line of a bug at boot, and no line for a refusal', async () => {
     const mistaken = probe(({ hooks }) => hooks.boot.tapPromise(async () => await Promise.reject(new TypeError('x is not a function'))), 'test/b');
     await expect(starting(mistaken)).rejects.toThrow(/refuses to start: x is not a function at file:.*pipeline\.test\.ts\S*:\d+:\d+$/);
     await expect(starting(probe(() => { throw new Error('no licence'); }, 'test/b'))).rejects.toThrow(/no licence$/);
   });
 
-  it('keeps the exit code that a plugin asks for', async () => {
+  it('fails with the exit code that a plugin sets', async () => {
     const bad = probe(({ hooks }) => hooks.boot.tap('test/b', () => { throw Object.assign(new Error('the store is in use'), { exitCode: 4 }); }), 'test/b');
     await expect(starting(bad)).rejects.toMatchObject({ exitCode: 4 });
   });
 
   it.each<[string, (gateway: Gateway) => unknown, string | RegExp]>([
-    ['taps a hook that is not there', ({ hooks }) => (hooks as unknown as Record<string, typeof hooks.normalise>)['normalize']?.tap((request) => request), 'The plugin "test/b" refuses to start: there is no hook "normalize". Did you mean "normalise"?'],
+    ['taps a hook that does not exist', ({ hooks }) => (hooks as unknown as Record<string, typeof hooks.normalise>)['normalize']?.tap((request) => request), 'The plugin "test/b" refuses to start: there is no hook "normalize". Did you mean "normalise"?'],
     ['taps a hook without a function', ({ hooks }) => hooks.log.tap({ stage: EARLY }, undefined as never), 'The plugin "test/b" refuses to start: plugin "test/b" taps "log" without a function'],
     ['taps a hook at a stage that is a text', ({ hooks }) => hooks.log.tap({ stage: 'LATE' as never }, () => {}), 'The plugin "test/b" refuses to start: plugin "test/b" taps "log" with a stage that is no number, \'LATE\'; EARLY and LATE are imported from the gateway'],
-    ['taps a hook at no stage that there is', ({ hooks }) => hooks.log.tap({ stage: Number.NaN }, () => {}), 'with a stage that is no number, NaN'],
-    ['taps a hook with an option that is not there', ({ hooks }) => hooks.log.tap({ stages: LATE } as never, () => {}), 'taps "log" with the option "stages", which does not exist. Did you mean "stage"?'],
-    ['taps a hook with options that are none', ({ hooks }) => hooks.log.tap(LATE as never, () => {}), 'with options that are none'],
+    ['taps a hook at the stage NaN', ({ hooks }) => hooks.log.tap({ stage: Number.NaN }, () => {}), 'with a stage that is no number, NaN'],
+    ['taps a hook with an unknown option', ({ hooks }) => hooks.log.tap({ stages: LATE } as never, () => {}), 'taps "log" with the option "stages", which does not exist. Did you mean "stage"?'],
+    ['taps a hook with a number as its options', ({ hooks }) => hooks.log.tap(LATE as never, () => {}), 'with options that are none'],
     ['taps a hook with its options last', ({ hooks }) => hooks.log.tap((() => {}) as never, { stage: LATE } as never), 'and come before the function'],
     ['throws', () => { throw new Error('no licence'); }, 'The plugin "test/b" refuses to start: no licence'],
-    ['makes a mistake', () => (undefined as unknown as { url: string }).url, /The plugin "test\/b" refuses to start: Cannot read properties of undefined \(reading 'url'\) at file:.*pipeline\.test\.ts\S*:\d+:\d+$/],
-    ['returns what is no teardown', () => 5, 'The plugin "test/b" refuses to start: apply() may return a teardown, which is a function, or nothing.'],
+    ['has a bug', () => (undefined as unknown as { url: string }).url, /The plugin "test\/b" refuses to start: Cannot read properties of undefined \(reading 'url'\) at file:.*pipeline\.test\.ts\S*:\d+:\d+$/],
+    ['returns a number as its teardown', () => 5, 'The plugin "test/b" refuses to start: apply() may return a teardown, which is a function, or nothing.'],
     ['is asynchronous', async () => await Promise.resolve(), 'apply() must be synchronous'],
-  ])('fails in the name of the plugin whose apply %s', async (_, apply, message) => {
+  ])('fails with the name of the plugin whose apply %s', async (_, apply, message) => {
     await expect(starting(probe(apply, 'test/b'))).rejects.toThrow(message);
   });
 
-  it('applies a plugin after those it names', async () => {
+  it('applies a plugin after the plugins of its `after`', async () => {
     const seen: string[] = [];
     const first = { ...probe(() => void seen.push('test/a'), 'test/a'), after: ['test/b', 'test/absent'] };
     await starting(first, probe(() => void seen.push('test/b'), 'test/b'));
@@ -292,7 +292,7 @@ describe('the end', () => {
     expect(records.map(({ outcome, status }) => [outcome, status])).toEqual([['refused', 503], ['answered', 200]]);
   });
 
-  it('leaves no record of a page that is asked for', async () => {
+  it('makes no record of a refused request for models', async () => {
     const { get, gateway, records } = await gatewayOf(oneUpstream('http://127.0.0.1:9'));
     gateway.drain();
     expect([(await get('/v1/models')).status, records]).toEqual([503, []]);
@@ -327,7 +327,7 @@ describe('the end', () => {
     expect(ended).toBe(1);
   });
 
-  it('goes on past a plugin that fails to close', async () => {
+  it('continues after a plugin that fails to close', async () => {
     let ended = 0;
     const up = await provider();
     const { close, lines } = await gatewayOf(oneUpstream(up.url), { plugins: [probe(() => () => void ended++, 'test/a'), probe(() => () => { throw new Error('stuck'); }, 'test/b')] });
@@ -335,7 +335,7 @@ describe('the end', () => {
     expect([ended, lines.filter((line) => line.includes('stuck'))]).toEqual([1, [expect.stringContaining('"msg":"a plugin failed to close","plugin":"test/b"')]]);
   });
 
-  it('waits ten seconds for a plugin that never ends to close, names it and goes on', async () => {
+  it('waits ten seconds for a plugin that does not close, names it and continues', async () => {
     let ended = 0;
     const { gateway, lines } = await starting(probe(() => () => void ended++, 'test/a'), probe(() => () => new Promise(() => {}), 'test/b'));
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

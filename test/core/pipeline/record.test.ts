@@ -1,4 +1,4 @@
-/** What a record says of a request beside its outcome. */
+/** The fields of a record: times, finish reason, long texts, provider messages, user agent. */
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
@@ -8,7 +8,7 @@ import { answers, pause } from '../../_kit/upstream.ts';
 import { gatewayOf, probe, provider } from '../scene.ts';
 
 describe('an attempt is on record', () => {
-  it('with the time from the arrival to its start, so that what lies between is seen', async () => {
+  it('with the time from the arrival to its start, which shows the pauses between attempts', async () => {
     const admits = probe(({ hooks }) => hooks.normalise.tapPromise('test/probe', async (request) => (await pause(30), request)));
     const fails = await provider(async (response) => { await pause(40); response.writeHead(503).end(); });
     const { chat, records } = await gatewayOf(twoUpstreams(fails.url, (await provider(answers({ error: {} }, { status: 503 }))).url), { plugins: [admits] });
@@ -19,7 +19,7 @@ describe('an attempt is on record', () => {
     expect(second!.end).toBeLessThanOrEqual(records[0]!.durationMs + 1);
   });
 
-  it('with the time to the answer apart from that of the thinking before it, and without where none was', async () => {
+  it('with the time to the answer after thinking, and without it where there was no thinking', async () => {
     const line = (delta: object): string => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`;
     const thinks = async (response: ServerResponse, first: object, isRead: Promise<void>): Promise<void> => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -31,7 +31,7 @@ describe('an attempt is on record', () => {
     const times = async (first: object): Promise<(number | null | undefined)[]> => {
       const isRead = Promise.withResolvers<void>();
       const { chat, records } = await gatewayOf(oneUpstream((await provider((response) => thinks(response, first, isRead.promise))).url));
-      // its head comes with its first piece
+      // the head of the reply comes with its first piece
       const response = await chat({ stream: true });
       isRead.resolve();
       await response.text();
@@ -43,14 +43,14 @@ describe('an attempt is on record', () => {
 });
 
 describe('a finish reason is on record', () => {
-  it('in the words of the log and in those of the provider', async () => {
+  it('in the unified form and in that of the provider', async () => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
     await chat({});
     expect(records).toMatchObject([{ finishReason: 'completed', nativeFinishReason: 'stop' }]);
   });
 });
 
-describe('what a caller writes is on record at its beginning, where it is long', () => {
+describe('a long text of a caller is on record up to a limit', () => {
   const long = 5_000_000;
 
   it.each([['unknown', { model: 'x'.repeat(long) }], ['cut between the halves of a character', { model: `${'x'.repeat(255)}${'😀'.repeat(long / 2)}` }]])('the model: %s', async (_, asked) => {
@@ -61,7 +61,7 @@ describe('what a caller writes is on record at its beginning, where it is long',
     expect(jsonLine(records[0]!).length).toBeLessThan(2000);
   });
 
-  it('and no error has half of a character: a strict reader of JSON would refuse the whole reply', async () => {
+  it('and an error has no half of a character, because a strict JSON reader would refuse the reply', async () => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
     const body = await (await chat({ model: `${'x'.repeat(99)}😀😀` })).text();
     const { error } = JSON.parse(body) as { error: { message: string } };
@@ -75,7 +75,7 @@ describe('what a caller writes is on record at its beginning, where it is long',
     expect(JSON.stringify(records[0]).length).toBeLessThan(2500);
   });
 
-  it('the message of an error that repeats it', async () => {
+  it('the message of an error that quotes it', async () => {
     const wordy = probe(({ hooks }) => hooks.normalise.tap('test/probe', ({ model }) => { throw new GatewayError('content_policy_violation', `Not ${model}.`); }));
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url), { plugins: [wordy] });
     await chat({ model: 'x'.repeat(long) });
@@ -83,7 +83,7 @@ describe('what a caller writes is on record at its beginning, where it is long',
   });
 });
 
-describe('what a provider says of a refusal', () => {
+describe('the message of a refusal by a provider', () => {
   const quotes = answers({ error: { message: 'Invalid value at messages[0]: "my secret"', type: 'invalid_request_error' } }, { status: 400 });
   const ask = async (headers: Record<string, string>, keys?: object[]) => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider(quotes)).url, keys === undefined ? {} : { keys }));
@@ -92,7 +92,7 @@ describe('what a provider says of a refusal', () => {
     return { caller, said: [error?.message, attempts[0]?.error] };
   };
 
-  it('is on record in its words', async () => {
+  it('is on record as it was sent', async () => {
     const words = 'Invalid value at messages[0]: "my secret"';
     expect((await ask({})).said).toEqual([words, words]);
   });
@@ -100,7 +100,7 @@ describe('what a provider says of a refusal', () => {
   it.each<[string, Record<string, string>, object[] | undefined]>([
     ['request', { 'x-log-bodies': 'off' }, undefined],
     ['key', { authorization: 'Bearer a-key-of-the-test' }, [{ name: 'hr', key: 'a-key-of-the-test', log_bodies: false }]],
-  ])('is not, where the %s wants no texts to be kept: it may quote them', async (_, headers, keys) => {
+  ])('is not on record where the %s turns bodies off, because it may quote them', async (_, headers, keys) => {
     const { caller, said } = await ask(headers, keys);
     const without = 'The provider reported an error (400). Its message is not kept, because it may quote the request.';
     expect(said).toEqual([without, without]);

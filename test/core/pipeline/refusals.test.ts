@@ -1,4 +1,4 @@
-/** Requests of callers that nobody knows: anybody can send them at any rate, and they cost neither disk nor the service's good name. */
+/** Requests of unknown callers: anybody can send them at any rate, and they must not fill the disk or the error counts. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -16,14 +16,14 @@ const serving = async (more: object = {}): Promise<TestGateway> => await gateway
 
 const refusedOf = ({ records }: TestGateway, code: string): readonly object[] => records.filter(({ error }) => error?.code === code);
 
-describe('of requests whose caller is not known', () => {
+describe('requests of unknown callers:', () => {
   const many = 50;
   const ways: [string, string, (gateway: TestGateway) => Promise<unknown>][] = [
     ['an unknown URL', 'unknown_url', ({ get }) => get('/nowhere')],
     ['an unknown URL with a key that is not known', 'unknown_url', ({ get }) => get('/nowhere', { authorization: 'Bearer wrong' })],
     ['a wrong method', 'method_not_allowed', ({ ask }) => ask('/v1/chat/completions', { method: 'DELETE' })],
     ['a malformed address', 'bad_request', ({ get }) => get('/%ff')],
-    ['what is no HTTP', 'bad_request', ({ url }) => rawExchange(Number(new URL(url).port), 'HELLO\r\n\r\n')],
+    ['bytes that are not HTTP', 'bad_request', ({ url }) => rawExchange(Number(new URL(url).port), 'HELLO\r\n\r\n')],
     ['no key', 'missing_api_key', ({ chat }) => chat({})],
     ['a wrong key', 'invalid_api_key', ({ chat }) => chat({}, { authorization: 'Bearer wrong' })],
   ];
@@ -47,7 +47,7 @@ describe('of requests whose caller is not known', () => {
     expect([codes.length, new Set(codes)]).toEqual([2, new Set(['missing_api_key', 'unknown_url'])]);
   });
 
-  it('a row says for how many it stands', async () => {
+  it('a row has the number of requests that it stands for', async () => {
     const gateway = await serving();
     for (let at = 0; at < 4; at++) await gateway.get('/nowhere');
     await expect.poll(async () => { await gateway.get('/nowhere'); return gateway.records.length; }).toBe(2);
@@ -85,7 +85,7 @@ describe('the metadata of a refused request', () => {
     expect([gateway.records[0]?.metadata['long']?.length, gateway.records[0]?.adjustments]).toEqual([256, [expect.objectContaining({ parameter: 'metadata' })]]);
   });
 
-  it('has names in small letters, whatever a plugin calls them', async () => {
+  it('has names in lower case, also those of a plugin', async () => {
     const naming = probe(({ hooks }) => hooks.metadata.tap('test/probe', (metadata) => ({ ...metadata, tenantTier: 'gold', plain: 'x' })));
     const gateway = await gatewayOf(oneUpstream((await provider()).url), { plugins: [naming] });
     await gateway.chat({});
@@ -101,14 +101,14 @@ describe('a caller with a key that is known', () => {
     expect(gateway.records.every(({ key, standsFor }) => key === 'team' && standsFor === undefined)).toBe(true);
   });
 
-  it('is known for nobody where there are no keys', async () => {
+  it('does not exist where there are no keys', async () => {
     const gateway = await gatewayOf(oneUpstream((await provider()).url));
     await Promise.all(Array.from({ length: 20 }, () => gateway.get('/nowhere', known)));
     expect(gateway.records.length).toBeLessThanOrEqual(2);
   });
 });
 
-it('a plugin that fails to say who asks has every row', async () => {
+it('each request at which a plugin fails to check the key has its row', async () => {
   const failing = probe(({ hooks }) => hooks.auth.tap({ stage: EARLY }, () => { throw new Error('down'); }));
   const gateway = await gatewayOf({ ...oneUpstream((await provider()).url), keys }, { plugins: [failing] });
   await Promise.all([gateway.chat({}), gateway.chat({}), gateway.chat({})]);
@@ -130,7 +130,7 @@ it('a connection that opens and closes without a byte leaves no trace', async ()
 });
 
 describe('the count of refusals', () => {
-  it('lets one row through in a second, for each code', () => {
+  it('allows one row in a second for each code', () => {
     const refusals = new Refusals();
     const at = [0, 1, 999, 1000, 1001, 5000].map((now) => refusals.count('a', now));
     expect(at).toEqual([1, null, null, 3, null, 2]);
@@ -138,7 +138,7 @@ describe('the count of refusals', () => {
     expect(Object.fromEntries(refusals.counts)).toEqual({ a: 6, b: 1 });
   });
 
-  it('keeps a hundred codes apart, and no more', () => {
+  it('counts a hundred codes separately, and no more', () => {
     const refusals = new Refusals();
     for (let at = 0; at < 1000; at++) refusals.count(`code_${at}`, at);
     expect([refusals.counts.size, refusals.counts.get('(other)')]).toEqual([101, 900]);

@@ -25,16 +25,16 @@ describe('the size of an answer', () => {
     [extra(undefined), 200],
     [extra({ content: [{ token: 'x'.repeat(300) }] }), 326],
     [{ type: 'native', choice: 0, form: 'messages', name: 'block', value: { a: 1 } }, 207],
-  ])('grows by what each piece keeps in memory: %j', (chunk, size) => expect(replyOf(chunk, chunk).size).toBe(2 * size));
+  ])('grows by the memory of each piece: %j', (chunk, size) => expect(replyOf(chunk, chunk).size).toBe(2 * size));
 
   const audio = (data: string): Chunk => ({ type: 'extra', choice: 0, on: 'message', field: 'audio', value: { id: 'a', data } });
   it.each<[string, readonly Chunk[], number]>([
     ['a piece of audio in the place of the one before', [audio('x'.repeat(900)), audio('y'.repeat(900)), audio('z'.repeat(1900))], 920 + 200 + 1015],
     ['a text in the place of a list', [extra(['x'.repeat(900)]), extra('y'.repeat(1903))], 904 + 1001],
-  ])('grows by what is longer: %s', (_, chunks, size) => expect(replyOf(...chunks).size).toBe(size));
+  ])('grows by the longer value: %s', (_, chunks, size) => expect(replyOf(...chunks).size).toBe(size));
 });
 
-describe('a field of which a later piece has more', () => {
+describe('a field that comes in several pieces', () => {
   it.each<[unknown, unknown, unknown]>([
     [[1], [2], [1, 2]],
     [{ content: [1], done: false }, { content: [2], done: true }, { content: [1, 2], done: true }],
@@ -54,7 +54,7 @@ describe('a field of which a later piece has more', () => {
     expect(content).toEqual([1, 2, 3]);
   });
 
-  it('leaves the pieces as they were, and another answer that was put together from them', () => {
+  it('does not change the pieces, or another answer that was made of them', () => {
     const values = [{ content: [1] }, { content: [2] }, { content: [3] }];
     const first = replyOf(...values.map(extra));
     const whole = first.choices[0]?.extras[0]?.value;
@@ -77,7 +77,7 @@ describe('the pieces of an answer', () => {
     expect(reply.pieces(0)).toEqual([thought('ab'), detail, said('cd'), native, said('e'), thought('f'), said('g')]);
   });
 
-  it('keep the arguments of each call apart, and those of each answer', () => {
+  it('keep the arguments of each call and each answer separate', () => {
     const reply = replyOf(start(0), start(1), input(0, '{'), input(1, '['), input(0, '}'), said('other', 1), input(1, ']'), { type: 'finish', choice: 0, reason: 'tool_calls', native: null });
     expect(reply.pieces(0)).toEqual([start(0), start(1), input(0, '{'), input(1, '['), input(0, '}'), input(1, ']')]);
     expect(reply.pieces(1)).toEqual([said('other', 1)]);

@@ -1,4 +1,4 @@
-/** The point of no return and what comes after it: cuts, keep-alive, clients that leave, readers that are slow. */
+/** Streams, from their first byte on: cuts, keep-alive comments, clients that leave, clients that read slowly. */
 import { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
@@ -34,26 +34,26 @@ describe('a stream that ends well', () => {
     expect(records).toMatchObject([{ outcome: 'answered', status: 200, stream: true, finishReason: 'completed', error: null }]);
   });
 
-  it('gets its [DONE] where the provider forgot it', async () => {
+  it('ends with [DONE] where the provider sent none', async () => {
     const { chat, records } = await one(streams(said('a').slice(0, -1)));
     const { done } = await readEvents(await chat({ stream: true }));
     expect([done, records[0]?.outcome]).toEqual([true, 'answered']);
   });
 
-  it.each(['reset', 'hang'] as const)('is whole once its finish has come: then a %s takes nothing away', async (end) => {
+  it.each(['reset', 'hang'] as const)('is complete once its finish reason has come, also with a %s after it', async (end) => {
     const { chat, records } = await one(streams(said('a').slice(0, -1), { end, everyMs: 5 }), routing({ idle: 600 }));
     const { text, done, events } = await readEvents(await chat({ stream: true }));
     expect([text, done, events.at(-1).choices[0].finish_reason]).toEqual(['a', true, 'stop']);
     expect(records).toMatchObject([{ outcome: 'answered', error: null, usage: { promptTokens: 10 }, attempts: [{ outcome: 'answered' }] }]);
   });
 
-  it('is not whole while one of several answers is missing', async () => {
+  it('is not complete while one of several answers is missing', async () => {
     const { chat, records } = await one(streams(said('a').slice(0, -1), { end: 'reset', everyMs: 5 }));
     expect((await readEvents(await chat({ stream: true, n: 2 }))).done).toBe(false);
     expect(records).toMatchObject([{ outcome: 'cut' }]);
   });
 
-  it('does not wait for the provider to close behind its [DONE]', async () => {
+  it('does not wait for the provider to close the connection after [DONE]', async () => {
     const { chat } = await one(streams(said('a'), { end: 'hang' }));
     expect((await readEvents(await chat({ stream: true }))).done).toBe(true);
   });
@@ -75,12 +75,12 @@ describe('a stream that ends well', () => {
     expect([text, done]).toEqual(['all at once', true]);
   });
 
-  it('is folded for a caller who did not ask for one', async () => {
+  it('is made into one answer for a caller who did not ask for a stream', async () => {
     const { chat } = await one(streams(said('a', 'b')));
     expect(await (await chat({})).json()).toMatchObject({ object: 'chat.completion', choices: [{ message: { content: 'ab' }, finish_reason: 'stop' }] });
   });
 
-  it('is not taken for silent where the gateway itself stood still while pieces came', async () => {
+  it('does not time out when the gateway itself stood still while pieces came', async () => {
     const isRead = Promise.withResolvers<void>();
     const { chat } = await one(async (response) => {
       const [role, word, ...rest] = said('a', 'b');
@@ -128,8 +128,8 @@ describe('a stream that is cut', () => {
     ['its text', { content: 'x'.repeat(900) }],
     ['its images', { images: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${'x'.repeat(900)}` } }] }],
     ['a signature of its reasoning', { reasoning_details: [{ type: 'reasoning.text', signature: 'x'.repeat(900) }] }],
-    ['a field of its reasoning that nobody knows', { reasoning_details: [{ type: 'reasoning.text', more: { inside: ['x'.repeat(900)] } }] }],
-  ])('is cut where %s grows without end, and let go of', async (_, delta) => {
+    ['an unknown field of its reasoning', { reasoning_details: [{ type: 'reasoning.text', more: { inside: ['x'.repeat(900)] } }] }],
+  ])('is cut where %s grows without end, and the provider is disconnected', async (_, delta) => {
     const { chat, records, up } = await one(async (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const part = event(delta); !response.destroyed; await pause(1)) response.write(part);
@@ -140,14 +140,14 @@ describe('a stream that is cut', () => {
     expect(body.split('x'.repeat(900)).length).toBeLessThanOrEqual(24);
   });
 
-  it('is not cut where it gives audio for long, of which only the last piece is kept', async () => {
+  it('is not cut where it has a lot of audio, of which only the last piece is kept', async () => {
     const pieces = Array.from({ length: 60 }, (_, at) => event({ audio: { id: 'audio_1', data: `${at}:${'x'.repeat(900)}` } }));
     const { chat, records } = await one(streams([...pieces, ...said('').slice(-3)]), { server: { limits: { upstream_body: 20_000 } } });
     const body = await (await chat({ stream: true })).text();
     expect([body.split('x'.repeat(900)).length - 1, body.includes('[DONE]'), records[0]?.outcome]).toEqual([60, true, 'answered']);
   });
 
-  it('is not cut where events at its end repeat what was said', async () => {
+  it('is not cut where events at its end repeat the whole answer', async () => {
     const text = Array.from({ length: 10 }, () => '"words" '.repeat(125));
     const part = { type: 'output_text', text: text.join(''), annotations: [] };
     const item = { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [part] };
@@ -167,8 +167,8 @@ describe('a stream that is cut', () => {
   });
 
   it.each<[string, string]>([
-    ['events that say nothing', event({ more: 'x'.repeat(900) })],
-    ['events that say nothing between pieces of text', event({ more: 'x'.repeat(900) }) + event({ content: 'a' })],
+    ['empty events', event({ more: 'x'.repeat(900) })],
+    ['empty events between pieces of text', event({ more: 'x'.repeat(900) }) + event({ content: 'a' })],
     ['arguments of a tool call whose name does not come', event({ tool_calls: [{ index: 0, id: 'call-1', type: 'function', function: { arguments: 'x'.repeat(900) } }] })],
   ])('is cut where it has %s without end', async (_, part) => {
     const { chat, records, up } = await one(async (response) => {
@@ -180,7 +180,7 @@ describe('a stream that is cut', () => {
     expect([text.replace(/a*$/, ''), done, records[0]]).toMatchObject(['half an ', false, { outcome: 'cut', error: { code: 'upstream_response_too_large' } }]);
   });
 
-  it.each([true, false])('is none where a provider nests its answer too deep, and another one is asked; streamed: %s', async (stream) => {
+  it.each([true, false])('is not one whose provider nests its answer too deep: another provider is asked; streamed: %s', async (stream) => {
     const deep = event({ reasoning_details: [{ type: 'reasoning.text', more: 'here' }] }).replace('"here"', '['.repeat(20_000) + ']'.repeat(20_000));
     const [first, second] = [await provider(streams([deep, ...said('a')])), await provider(stream ? streams(said('b')) : answers(completion('b')))];
     const { chat, records } = await gatewayOf(twoUpstreams(first.url, second.url));
@@ -189,7 +189,7 @@ describe('a stream that is cut', () => {
     expect(records[0]?.attempts.map(({ outcome }) => outcome)).toEqual(['upstream_invalid_response', 'answered']);
   });
 
-  it('goes to no other candidate', async () => {
+  it('is not continued by another candidate', async () => {
     const [first, second] = [await provider(streams(begun, { end: 'reset', everyMs: 5 })), await provider()];
     const { chat } = await gatewayOf(twoUpstreams(first.url, second.url));
     await (await chat({ stream: true })).text();
@@ -215,7 +215,7 @@ describe('a stream that is cut', () => {
     expect([events.at(-1).error.code, done, records[0]?.outcome]).toEqual(['upstream_timeout', false, 'cut']);
   });
 
-  it('lets go of the upstream', async () => {
+  it('closes the connection to the provider', async () => {
     const { chat, up } = await one(streams([...begun, 'data: {oops}\n\n'], { end: 'hang' }));
     await (await chat({ stream: true })).text();
     await up.asked[0]?.closed;
@@ -224,7 +224,7 @@ describe('a stream that is cut', () => {
 
 describe('while the provider thinks', () => {
   const patient = { server: { limits: { keep_alive_ms: 40 } } };
-  /** A provider that goes on when it is let to. The head of a stream leaves with its first comment, so who has a response has a comment. */
+  /** A provider that answers after `goOn`. The head of a stream is sent with its first comment, so a client that has a response has a comment. */
   const thinking = (step: Step, before: Step = () => {}): { step: Step; goOn: () => void } => {
     const { promise, resolve } = Promise.withResolvers<void>();
     return { step: async (response, asked) => { await before(response, asked); await promise; await step(response, asked); }, goOn: resolve };
@@ -248,7 +248,7 @@ describe('while the provider thinks', () => {
     expect([text, comments > 0]).toEqual(['ab', true]);
   });
 
-  it('a fallback still happens, unseen', async () => {
+  it('a fallback still happens, and the client does not see it', async () => {
     const { step, goOn } = thinking(fails);
     const [first, second] = [await provider(step), await provider(streams(said('saved')))];
     const { chat } = await gatewayOf(twoUpstreams(first.url, second.url, patient));
@@ -258,7 +258,7 @@ describe('while the provider thinks', () => {
     expect([text, done, events[0].model]).toEqual(['saved', true, 'two/plain']);
   });
 
-  it('a failure after the first comment is told in the stream', async () => {
+  it('a failure after the first comment is an event of the stream', async () => {
     const { step, goOn } = thinking(fails);
     const { chat, records } = await one(step, patient);
     const response = await chat({ stream: true });
@@ -268,7 +268,7 @@ describe('while the provider thinks', () => {
     expect(records).toMatchObject([{ outcome: 'failed', status: 200, error: { code: 'upstream_error' } }]);
   });
 
-  it('a plain request gets its status all the same', async () => {
+  it('a plain request still gets the status of a failure', async () => {
     const { chat } = await one(async (response) => { await pause(100); response.writeHead(503).end(); }, patient);
     const response = await chat({});
     expect([response.status, (await errorOf(response)).code]).toEqual([503, 'upstream_unavailable']);
@@ -301,11 +301,11 @@ describe('a client that leaves', () => {
     await expect.poll(() => records).toMatchObject([{ outcome: 'gone' }]);
   });
 
-  it('in the moment in which the first comment is due is on record with the provider that was asked', async () => {
+  it('at the moment of the first comment is on record with the provider that was asked', async () => {
     const client = new Socket();
-    // after the pause, both are due in one turn of the event loop: the socket is destroyed, and the comment is written before it has told that it is closed
+    // after the pause, both happen in one turn of the event loop: the socket is destroyed, and the comment is written before the socket emits `close`
     const up = await provider(() => void setImmediate(() => { client.destroy(); standStill(300); }));
-    // as it was when it was put on record
+    // the attempts when the record was made
     const attempts: string[] = [];
     const watching = probe(({ hooks }) => hooks.log.tap((record) => void attempts.push(...record.attempts.map(({ provider: asked, outcome }) => `${asked} ${outcome}`))));
     const { url, records } = await gatewayOf(oneUpstream(up.url, { server: { limits: { keep_alive_ms: 200 } } }), { plugins: [watching] });
@@ -351,7 +351,7 @@ describe('a client that leaves', () => {
     await expect.poll(() => records).toMatchObject([{ outcome: 'gone' }]);
   });
 
-  it.each(['auth', 'normalise', 'route', 'open'] as const)('while a plugin hangs at %s is let go of', async (stage) => {
+  it.each(['auth', 'normalise', 'route', 'open'] as const)('while a plugin hangs at %s ends its request', async (stage) => {
     const leaving = new AbortController();
     const hanging = probe(({ hooks }) => (hooks[stage] as { tapPromise(options: object, fn: () => Promise<never>): void }).tapPromise({ name: 'test/probe', stage: -1000 }, async () => { leaving.abort(); return await new Promise(() => {}); }));
     const { post, records, gateway } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'), { plugins: [hanging] });
@@ -400,7 +400,7 @@ describe('a client that does not read', () => {
     await response.body?.cancel();
   });
 
-  it('gets it all when it reads at last', async () => {
+  it('gets the whole answer when it reads later', async () => {
     const words = Array.from({ length: 400 }, (_, at) => `${at} `.padEnd(2000, '.'));
     const { post } = await one(streams(said(...words)));
     const response = await post(ask);
@@ -409,7 +409,7 @@ describe('a client that does not read', () => {
     expect([text === words.join(''), done]).toEqual([true, true]);
   });
 
-  it('is let go of at the deadline, with a record', async () => {
+  it('loses its stream at the deadline, with a record', async () => {
     const { post, up, records } = await one(streams(said(...Array.from({ length: 400 }, () => 'x'.repeat(16_384)))), routing({ total: 1000 }));
     const response = await post(ask);
     await up.asked[0]?.closed;
@@ -418,8 +418,8 @@ describe('a client that does not read', () => {
     expect([events.at(-1).error.code, done]).toEqual(['upstream_timeout', false]);
   });
 
-  it('is not taken for a silent provider', async () => {
-    // more than the sockets hold
+  it('does not count as silence of the provider', async () => {
+    // larger than the buffers of the sockets
     const long = said(...Array.from({ length: 800 }, () => 'x'.repeat(16_384))).join('');
     const { post } = await one(streams([long]), routing({ idle: 600 }));
     const response = await post(ask);
@@ -450,7 +450,7 @@ describe('the chunk hook', () => {
     expect((await readEvents(await chat({ stream: true }))).text).toBe('one two three');
   });
 
-  it.each([['in pieces', said('one ', 'two ', 'three')], ['in one piece', [said('one ', 'two ', 'three').join('')]]])('ends an answer that comes %s where it throws, and not before', async (_, pieces) => {
+  it.each([['in pieces', said('one ', 'two ', 'three')], ['in one piece', [said('one ', 'two ', 'three').join('')]]])('ends an answer that comes %s at the piece where it throws', async (_, pieces) => {
     const { chat, records } = await withTap((chunk) => {
       if (chunk.text === 'two ') throw new Error('no two');
     }, streams(pieces));
@@ -459,7 +459,7 @@ describe('the chunk hook', () => {
     expect(records[0]).toMatchObject({ outcome: 'cut', response: { choices: [{ text: 'one ' }] }, error: { plugin: 'test/probe' } });
   });
 
-  it('rules over whole answers too', async () => {
+  it('changes whole answers too', async () => {
     const { chat } = await withTap((chunk) => (chunk.text === 'two ' ? null : chunk));
     expect(await (await chat({})).json()).toMatchObject({ choices: [{ message: { content: 'one three' } }] });
   });

@@ -1,4 +1,4 @@
-/** A target is asked again where no other one is left. */
+/** Retries: a target is asked again where no other target is left. */
 import { describe, expect, it } from 'vitest';
 import { oneUpstream, readEvents, twoUpstreams } from '../../_kit/gateway.ts';
 import { answers, completion, said, streams } from '../../_kit/upstream.ts';
@@ -18,7 +18,7 @@ describe('the only target', () => {
     expect(records).toMatchObject([{ outcome: 'answered', attempts: [{ status }, { outcome: 'answered' }] }]);
   });
 
-  it.each([500, 503, 529])('is asked again after a %i that says when the limits of the account are renewed, which has nothing to do with it', async (status) => {
+  it.each([500, 503, 529])('is asked again after a %i whose headers say when the limits of the account are renewed', async (status) => {
     const limits = { 'x-ratelimit-remaining-requests': '199', 'x-ratelimit-reset-requests': '6m0s', 'x-ratelimit-remaining-tokens': '29000', 'x-ratelimit-reset-tokens': '8.64s' };
     const up = await provider(fault(status, limits), fine);
     const { chat } = await gatewayOf(oneUpstream(up.url, policy()));
@@ -60,7 +60,7 @@ describe('the only target', () => {
     expect(up.asked).toHaveLength(1);
   });
 
-  it('is left alone for as long as it asks for', async () => {
+  it('is asked again only after its retry-after', async () => {
     let [refusedAt, askedAt] = [0, 0];
     const refuse: Step = (response, asked) => {
       refusedAt = performance.now();
@@ -76,14 +76,14 @@ describe('the only target', () => {
     expect(askedAt - refusedAt).toBeGreaterThanOrEqual(295);
   });
 
-  it('is not waited for longer than max_ms', async () => {
+  it('is not asked again where it wants a pause longer than max_ms', async () => {
     const up = await provider(fault(429, { 'retry-after': '60' }), fine);
     const { chat } = await gatewayOf(oneUpstream(up.url, policy()));
     const response = await chat({});
     expect([response.status, response.headers.get('retry-after'), (await errorOf(response)).code, up.asked.length]).toEqual([429, '60', 'upstream_rate_limited', 1]);
   });
 
-  it('is not waited for beyond the time of the request', async () => {
+  it('is not asked again beyond the time of the request', async () => {
     const up = await provider(fault(429, { 'retry-after': '1' }), fine);
     const { chat } = await gatewayOf(oneUpstream(up.url, policy({ timeout_ms: { total: 900 } })));
     expect([(await chat({})).status, up.asked.length]).toEqual([429, 1]);
@@ -101,14 +101,14 @@ describe('of two targets', () => {
   it.each([
     ['first', fault(429, { 'retry-after': '60' }), [fault(503), fine], ['one', 'two', 'two']],
     ['second', fault(503), [fault(429, { 'retry-after': '60' })], ['one', 'two', 'one']],
-  ] as const)('the one that wants to be left alone is passed by: the %s', async (_, first, second, order) => {
+  ] as const)('the one with a long retry-after is skipped: the %s', async (_, first, second, order) => {
     const [one, two] = [await provider(first, fine), await provider(...second)];
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, policy({ max_attempts: 9 })));
     expect((await chat({})).status).toBe(200);
     expect(records[0]?.attempts.map(({ provider: id }) => id)).toEqual(order);
   });
 
-  it('only the one whose failure may pass is asked again', async () => {
+  it('only the one with a temporary failure is asked again', async () => {
     const [one, two] = [await provider(fault(401)), await provider(fault(503), fine)];
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, policy({ max_attempts: 9 })));
     expect((await chat({})).status).toBe(200);
@@ -123,7 +123,7 @@ describe('a prompt that is too long for a model', () => {
     routing: { default: { strategy: 'ordered' }, models: { auto: { candidates: windows.map((_, at) => `m${at}`) } } },
   });
 
-  it('goes to a model with a larger window, past those with smaller ones', async () => {
+  it('goes to a model with a larger window and skips smaller ones', async () => {
     const up = await provider(tooLong, fine);
     const { chat, records } = await gatewayOf(oneUpstream(up.url, models([8000, 4000, 8000, 128_000]) as Record<string, unknown>));
     expect(await contentOf(await chat({ model: 'auto' }))).toBe('hello');

@@ -10,7 +10,7 @@ interface Scene {
   readonly hooks: ReturnType<typeof bareHooks>;
   readonly watch: Guard;
   readonly lines: string[];
-  /** Taps as the plugin of that name. */
+  /** Makes taps in the name of this plugin. */
   as(plugin: string, tap: () => void): void;
 }
 
@@ -40,14 +40,14 @@ function guarded(): Scene {
   };
 }
 
-/** A hook whose taps throw at once throws at once. */
+/** An async call: a hook whose taps throw synchronously throws synchronously. */
 const asking = async ({ auth }: Scene['hooks']): Promise<unknown> => await auth.promise('x');
 
 const throws = (message: string) => (): never => {
   throw new Error(message);
 };
 
-/** An async function that passes for a plain one. */
+/** An async function that looks like a plain one. */
 const later = (work: () => void): (() => void) =>
   async () => {
     await new Promise(setImmediate);
@@ -57,7 +57,7 @@ const later = (work: () => void): (() => void) =>
 const pending = (promise: Promise<unknown>): Promise<string> =>
   Promise.race([promise.then(() => 'settled', () => 'settled'), new Promise<string>((resolve) => setTimeout(resolve, 30, 'pending'))]);
 
-describe('a tapPromise that throws synchronously in second place', () => {
+describe('a second tapPromise that throws synchronously', () => {
   it('hangs or escapes a bare hook', async () => {
     const { boot } = bareHooks();
     boot.tapPromise('a/one', async () => await Promise.resolve());
@@ -108,7 +108,7 @@ describe('an async function under tap', () => {
 });
 
 describe('a `before` that names nobody', () => {
-  it('jumps the queue of a bare hook', () => {
+  it('moves a tap to the front of a bare hook', () => {
     const { attempted } = bareHooks();
     const order: string[] = [];
     attempted.tap('a/one', () => void order.push('one'));
@@ -117,14 +117,14 @@ describe('a `before` that names nobody', () => {
     expect(order).toEqual(['two', 'one']);
   });
 
-  it('is refused by name when a guarded hook is sealed', () => {
+  it('is refused with the plugin’s name when a guarded hook is sealed', () => {
     const { hooks, watch, as } = guarded();
     as('a/one', () => hooks.attempted.tap('a/one', () => {}));
     as('a/two', () => hooks.attempted.tap({ name: 'a/two', before: 'a/misspelt' }, () => {}));
     expect(() => watch.seal()).toThrow('plugin "a/two" taps "attempted" before "a/misspelt"');
   });
 
-  it('puts a tap first where it does name one', () => {
+  it('moves a tap to the front where the name exists', () => {
     const { hooks, watch, as } = guarded();
     const order: string[] = [];
     as('a/one', () => hooks.attempted.tap('a/one', () => void order.push('one')));
@@ -161,7 +161,7 @@ describe('an observer that throws', () => {
     expect(heard).toEqual([]);
   });
 
-  it('leaves the rest of a guarded hook alone', () => {
+  it('does not stop the rest of a guarded hook', () => {
     const { hooks, as } = guarded();
     const heard: string[] = [];
     as('a/one', () => hooks.attempted.tap('a/one', throws('broken')));
@@ -170,7 +170,7 @@ describe('an observer that throws', () => {
     expect(heard).toEqual(['x']);
   });
 
-  it('leaves the rest of a guarded asynchronous hook alone', async () => {
+  it('does not stop the rest of a guarded asynchronous hook', async () => {
     const { hooks, as } = guarded();
     const heard: string[] = [];
     as('a/one', () => hooks.log.tap('a/one', throws('broken')));
@@ -186,7 +186,7 @@ describe('an observer that throws', () => {
     expect(JSON.parse(lines[0] as string)).toMatchObject({ level: 'error', plugin: 'a/one', hook: 'attempted', error: expect.stringContaining('broken') });
   });
 
-  it('leaves what it was to complete as it was', () => {
+  it('does not change the record that it was to complete', () => {
     const { hooks, as } = guarded();
     as('a/one', () => hooks.settle.tap('a/one', throws('broken')));
     as('a/two', () => hooks.settle.tap('a/two', (record) => ({ ...record, two: true })));
@@ -205,7 +205,7 @@ describe('an observer that throws', () => {
     expect(lines).toHaveLength(1);
   });
 
-  it('does not hold the call up when it hangs', async () => {
+  it('does not block the call when it hangs', async () => {
     const { hooks, as, lines } = guarded();
     as('a/one', () => hooks.log.tapPromise('a/one', () => new Promise(() => {})));
     await hooks.log.promise('x');
@@ -214,7 +214,7 @@ describe('an observer that throws', () => {
 });
 
 describe('an observer that is late', () => {
-  /** One tap of `log` that answers when it is told to, and a call that says how long it was waited for. */
+  /** One tap of `log` that answers when the test lets it, and a call that returns how long the hook waited. */
   const watched = () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
@@ -232,7 +232,7 @@ describe('an observer that is late', () => {
     return { call, asked, told, hooks };
   };
 
-  it('again and again is not waited for any more, still asked, and warned about once', async () => {
+  it('three times is not waited for any more, and is still called', async () => {
     const { call, asked, told } = watched();
     expect([await call(), await call(), await call(), await call(), await call()]).toEqual([1000, 1000, 1000, 0, 0]);
     expect([asked.length, told()]).toEqual([5, ['warn', 'warn', 'warn']]);
@@ -245,18 +245,18 @@ describe('an observer that is late', () => {
     expect(told().slice(3)).toEqual(['info']);
   });
 
-  it('now and then is waited for', async () => {
+  it('only now and then is always waited for', async () => {
     const { call } = watched();
     expect([await call(), await call(), await call(5), await call(), await call(), await call(5)]).toEqual([1000, 1000, 5, 1000, 1000, 5]);
   });
 
-  it('for many requests at once was late once, and is told of once', async () => {
+  it('for many requests at once counts as late once, and is reported once', async () => {
     const { call, told } = watched();
     await Promise.all(Array.from({ length: 10 }, async () => await call()));
     expect([await call(10), told()]).toEqual([10, ['warn']]);
   });
 
-  it('and fails after that is reported', async () => {
+  it('and then fails is reported', async () => {
     const { call, asked, told } = watched();
     await call();
     asked.at(-1)?.fail();
@@ -264,7 +264,7 @@ describe('an observer that is late', () => {
     expect(told()).toEqual(['warn', 'error']);
   });
 
-  it('and fails is reported, waited for or not', async () => {
+  it('and then fails is reported, also when it is not waited for', async () => {
     const { call, asked, told, hooks } = watched();
     for (let times = 0; times < 3; times++) await call();
     await hooks.log.promise('x');
@@ -275,7 +275,7 @@ describe('an observer that is late', () => {
 });
 
 describe('a plugin that takes long to start', () => {
-  it('is named after ten seconds, and again after each ten more, until it has', async () => {
+  it('is named every ten seconds, until it has started', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const { hooks, as, lines } = guarded();
@@ -292,14 +292,14 @@ describe('a plugin that takes long to start', () => {
 });
 
 describe('a tap', () => {
-  it('throws under its plugin and hook', async () => {
+  it('that throws is an error with its plugin and hook', async () => {
     const { hooks, as } = guarded();
     as('a/one', () => hooks.auth.tap('a/one', throws('secret detail')));
     const error = await asking(hooks).catch((thrown: unknown) => thrown as GatewayError);
     expect(error).toMatchObject({ code: 'plugin_error', plugin: 'a/one', message: 'The plugin "a/one" failed at "auth".' });
   });
 
-  it('throws an error for the caller unchanged, but for the plugin', async () => {
+  it('that throws a GatewayError is that error, with the plugin added', async () => {
     const { hooks, as } = guarded();
     const refusal = new GatewayError('permission_denied', 'Not at night.');
     as('a/one', () => hooks.auth.tap('a/one', () => { throw refusal; }));
@@ -307,19 +307,19 @@ describe('a tap', () => {
     expect(refusal.plugin).toBe('a/one');
   });
 
-  it('comes too late after the seal', () => {
+  it('cannot be added after the hooks are sealed', () => {
     const { hooks, watch } = guarded();
     watch.enter('a/one');
     watch.seal();
     expect(() => hooks.log.tap('a/one', () => {})).toThrow('plugin "a/one" taps "log" after the start');
   });
 
-  it('carries its own plugin’s name', () => {
+  it('must have the name of its own plugin', () => {
     const { hooks, as } = guarded();
     expect(() => as('a/one', () => hooks.log.tap('b/two', () => {}))).toThrow('plugin "a/one" taps "log" under the name "b/two"');
   });
 
-  it('is a function', () => {
+  it('must be a function', () => {
     const { hooks, as } = guarded();
     expect(() => as('a/one', () => hooks.log.tap('a/one', undefined as never))).toThrow('plugin "a/one" taps "log" without a function');
   });
@@ -329,7 +329,7 @@ describe('a tap', () => {
     expect(() => as('a/one', () => hooks.log.tapAsync('a/one', (_, done) => done()))).toThrow('use tapPromise');
   });
 
-  it('is not asked about a chunk that an earlier one dropped', () => {
+  it('is not called for a chunk that an earlier tap dropped', () => {
     const { hooks, as } = guarded();
     const seen: unknown[] = [];
     as('a/one', () => hooks.chunk.tap('a/one', () => null));
@@ -338,7 +338,7 @@ describe('a tap', () => {
     expect(seen).toEqual([]);
   });
 
-  it('adds its time to the request, as long as it takes, but not the time of the answer that it opens', async () => {
+  it('adds its time to the request, without the time to open an answer', async () => {
     const { hooks, as } = guarded();
     const timings: Record<string, number> = {};
     const takes = async (): Promise<undefined> => void (await new Promise((resolve) => setTimeout(resolve, 5)));
@@ -351,7 +351,7 @@ describe('a tap', () => {
     expect([Object.keys(timings), timings['a/one']! >= 4, timings]).toEqual([['a/one', 'a/two'], true, before]);
   });
 
-  it('that answers at once costs no promise', () => {
+  it('that answers synchronously makes no promise', () => {
     const { hooks, as } = guarded();
     as('a/one', () => hooks.auth.tap('a/one', () => undefined));
     as('a/two', () => hooks.auth.tap('a/two', () => 'found'));

@@ -1,4 +1,4 @@
-/** Plugins that do what they should not: the request ends in time and names the plugin, and the other requests do not notice. */
+/** Faulty plugins: the request ends in time with the name of the plugin, and other requests go on. */
 import { describe, expect, it } from 'vitest';
 import { EARLY, LATE, sourceOf } from '../../../core/pipeline/hooks.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
@@ -24,7 +24,7 @@ const never = (): Promise<never> => new Promise(() => {});
 describe('a tap that never answers', () => {
   const short = routing({ total: 700 });
 
-  it.each(['auth', 'normalise', 'route'] as const)('at %s ends with the time of the request, and is named', async (hook) => {
+  it.each(['auth', 'normalise', 'route'] as const)('at %s ends with the total time of the request, and is named', async (hook) => {
     const { chat, records } = await served((gateway) => tapAt(gateway, hook, never), short);
     const response = await chat({});
     expect([response.status, await errorOf(response)]).toMatchObject([500, { code: 'plugin_error', message: `The plugin "test/probe" did not answer at "${hook}" within the 0.7 s of the request.` }]);
@@ -39,7 +39,7 @@ describe('a tap that never answers', () => {
     expect((await errorOf(await get('/probe'))).message).toContain('"test/probe" did not answer at "auth"');
   });
 
-  it('in an endpoint ends with the time of a request', async () => {
+  it('in an endpoint ends with the total time of a request', async () => {
     const { get } = await served(({ routes }) => routes.add({ method: 'GET', path: '/probe', auth: 'none', handle: never }), short);
     expect((await get('/probe')).status).toBe(504);
   });
@@ -58,7 +58,7 @@ describe('a tap that throws', () => {
   });
 });
 
-describe('a tap that returns something else than its hook takes', () => {
+describe('a tap that returns a value that its hook does not take', () => {
   it.each([
     ['auth', true, 'a boolean, and not a principal'],
     ['auth', { key: 'x' }, 'an object, and not a principal'],
@@ -83,21 +83,21 @@ describe('a tap that returns something else than its hook takes', () => {
 
   it.each<[keyof Gateway['hooks'], string, (value: any) => unknown]>([
     ['normalise', 'a request without the rest', ({ model, messages }) => ({ model, messages })],
-    ['normalise', 'a message that is none', (request) => ({ ...request, messages: [null] })],
+    ['normalise', 'a message that is null', (request) => ({ ...request, messages: [null] })],
     ['normalise', 'a message without a role', (request) => ({ ...request, messages: [{ content: 'hi' }] })],
-    ['normalise', 'tools that are none', (request) => ({ ...request, tools: [null] })],
+    ['normalise', 'a tool that is null', (request) => ({ ...request, tools: [null] })],
     ['route', 'a candidate without a provider', (candidates) => candidates.map((one: object) => ({ ...one, provider: {} }))],
-    ['route', 'a candidate that neither stands nor is ruled out', (candidates) => candidates.map((one: object) => ({ ...one, dropped: undefined }))],
-    ['route', 'a candidate ruled out with an error of its own making', (candidates) => candidates.map((one: object) => ({ ...one, dropped: { by: 'x', reason: 'r', error: new Error('plain') } }))],
-    ['opened', 'an adjustment that is none', (source) => ({ ...source, adjustments: [null] })],
-    ['chunk', 'a text that is none', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, text: undefined } : chunk)],
-    ['chunk', 'a text of no choice', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, choice: -1 } : chunk)],
-    ['chunk', 'a type that is none', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, type: 'toString' } : chunk)],
-    ['chunk', 'an end for no reason', (chunk) => (chunk.type === 'finish' ? { ...chunk, reason: 'stop' } : chunk)],
-    ['chunk', 'no end', (chunk) => (chunk.type === 'finish' ? null : chunk)],
-    ['chunk', 'a text in place of the end', (chunk) => (chunk.type === 'finish' ? { type: 'text-delta', choice: 0, text: 'x' } : chunk)],
+    ['route', 'a candidate whose `dropped` is undefined', (candidates) => candidates.map((one: object) => ({ ...one, dropped: undefined }))],
+    ['route', 'a candidate ruled out with a plain Error', (candidates) => candidates.map((one: object) => ({ ...one, dropped: { by: 'x', reason: 'r', error: new Error('plain') } }))],
+    ['opened', 'an adjustment that is null', (source) => ({ ...source, adjustments: [null] })],
+    ['chunk', 'a text that is undefined', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, text: undefined } : chunk)],
+    ['chunk', 'a text with the choice -1', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, choice: -1 } : chunk)],
+    ['chunk', 'an unknown type', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, type: 'toString' } : chunk)],
+    ['chunk', 'an unknown finish reason', (chunk) => (chunk.type === 'finish' ? { ...chunk, reason: 'stop' } : chunk)],
+    ['chunk', 'no finish', (chunk) => (chunk.type === 'finish' ? null : chunk)],
+    ['chunk', 'a text in place of the finish', (chunk) => (chunk.type === 'finish' ? { type: 'text-delta', choice: 0, text: 'x' } : chunk)],
     ['chunk', 'usage without counts', (chunk) => (chunk.type === 'usage' ? { type: 'usage', usage: 'x' } : chunk)],
-  ])('at %s fails its own request, in its own name: %s', async (hook, _, change) => {
+  ])('at %s fails its own request, with its name: %s', async (hook, _, change) => {
     const { chat, records } = await served((gateway) => tapAt(gateway, hook, change));
     expect((await errorOf(await chat({}))).message).toBe(`The plugin "test/probe" failed at "${hook}".`);
     expect(records).toMatchObject([{ error: { plugin: 'test/probe' } }]);
@@ -105,7 +105,7 @@ describe('a tap that returns something else than its hook takes', () => {
 
   it.each<[string, (value: any) => unknown]>([
     ['chunks of each type', (chunk) => ({ ...chunk })],
-    ['a part of an answer more', () => ({ type: 'extra', choice: 0, on: 'message', field: 'mine', value: null })],
+    ['an additional field of the answer', () => ({ type: 'extra', choice: 0, on: 'message', field: 'mine', value: null })],
   ])('at chunk may give %s', async (_, change) => {
     const { chat } = await served((gateway) => tapAt(gateway, 'chunk', (chunk) => (chunk.type === 'finish' ? chunk : change(chunk))));
     expect((await chat({})).status).toBe(200);
@@ -117,16 +117,16 @@ describe('a tap that returns something else than its hook takes', () => {
   });
 
   it.each<[string, (record: any) => unknown]>([
-    ['a field that JSON cannot say', (record) => ({ ...record, fields: { n: 10n } })],
+    ['a field that JSON cannot write', (record) => ({ ...record, fields: { n: 10n } })],
     ['a field that is no number', (record) => ({ ...record, fields: { n: Number.NaN } })],
     ['a field set in place', (record) => Object.assign(record, { fields: Object.assign(record.fields, { n: 10n }) })],
     ['metadata that is no text', (record) => ({ ...record, metadata: { n: 1 } })],
-    ['counts that are none', (record) => ({ ...record, usage: { promptTokens: '3' } })],
-    ['an attempt that is none', (record) => ({ ...record, attempts: [null] })],
-    ['another moment', (record) => ({ ...record, createdAt: 'yesterday' })],
-    ['a status that is none', (record) => ({ ...record, status: Number.NaN })],
+    ['counts that are text', (record) => ({ ...record, usage: { promptTokens: '3' } })],
+    ['an attempt that is null', (record) => ({ ...record, attempts: [null] })],
+    ['a time that is not a date', (record) => ({ ...record, createdAt: 'yesterday' })],
+    ['a status that is not a number', (record) => ({ ...record, status: Number.NaN })],
     ['a part of the record', ({ id, createdAt, status, usage, metadata, attempts, fields }) => ({ id, createdAt, status, usage, metadata, attempts, fields })],
-  ])('at settle leaves the record as it was: %s', async (_, change) => {
+  ])('at settle does not change the record: %s', async (_, change) => {
     const { chat, records, lines } = await served(({ hooks }) => hooks.settle.tap({ stage: EARLY }, change as never));
     expect((await chat({})).status).toBe(200);
     expect(records).toMatchObject([{ status: 200, createdAt: expect.stringMatching(/^20/), fields: {}, metadata: {}, ruledOut: [], attempts: [{ outcome: 'answered' }], usage: { promptTokens: expect.any(Number) as number } }]);
@@ -134,7 +134,7 @@ describe('a tap that returns something else than its hook takes', () => {
     expect(lines.filter((line) => line.includes('an observer failed'))).toEqual([expect.stringContaining('"plugin":"test/probe","hook":"settle"')]);
   });
 
-  it.each([['score', 'high', 'number'], ['verdict', 3, 'text'], ['isKnown', 'true', 'flag']] as const)('at settle sets no field of another kind than it declares: %s', async (name, value, kind) => {
+  it.each([['score', 'high', 'number'], ['verdict', 3, 'text'], ['isKnown', 'true', 'flag']] as const)('at settle sets no field with another kind than its declared one: %s', async (name, value, kind) => {
     const up = await provider();
     const fields = { score: { kind: 'number', description: 'x' }, verdict: { kind: 'text', description: 'x' }, isKnown: { kind: 'flag', description: 'x' } } as const;
     const plugin = { ...probe(({ hooks }) => hooks.settle.tap((record) => ({ ...record, fields: { ...record.fields, [name]: value } }))), fields };
@@ -144,7 +144,7 @@ describe('a tap that returns something else than its hook takes', () => {
     expect(lines.join('')).toContain(JSON.stringify(`the tap returned an object, and not a record whose field "${name}" is a ${kind}`).slice(1, -1));
   });
 
-  it.each([null, {}, 42, [], 'done'])('at settle changes no record: %j', async (value) => {
+  it.each([null, {}, 42, [], 'done'])('at settle cannot replace a record by %j', async (value) => {
     const { chat, records, lines } = await served(({ hooks }) => hooks.settle.tap({ stage: LATE }, () => value as never));
     expect((await chat({})).status).toBe(200);
     expect(records).toMatchObject([{ status: 200, outcome: 'answered', usage: { promptTokens: expect.any(Number) as number } }]);
@@ -157,7 +157,7 @@ describe('a tap that returns something else than its hook takes', () => {
     expect(records[0]?.id).toBe(response.headers.get('x-request-id'));
   });
 
-  it.each(['settle', 'log'] as const)('at %s cannot set a part of the record, whoever made it', async (hook) => {
+  it.each(['settle', 'log'] as const)('at %s cannot set a part of the record, nor a part that another plugin made', async (hook) => {
     const { chat, records, lines } = await served((gateway) => {
       gateway.hooks.settle.tap({ stage: EARLY }, (record) => ({ ...record, cost: '1' }));
       tapAt(gateway, hook, (record) => {
@@ -170,13 +170,13 @@ describe('a tap that returns something else than its hook takes', () => {
     expect(lines.join('')).toMatch(new RegExp(`"plugin":"test/probe","hook":"${hook}","error":"TypeError: Cannot assign.*misbehaving.test.ts`));
   });
 
-  it.each([null, {}, 42, { status: 'fine' }, sound({ redis: { connected: true, error: 10n } }), sound({ checks: { mine: { connected: false, error: 10n } } })])('at health leaves the report as it was: %#', async (value) => {
+  it.each([null, {}, 42, { status: 'fine' }, sound({ redis: { connected: true, error: 10n } }), sound({ checks: { mine: { connected: false, error: 10n } } })])('at health does not change the report: %#', async (value) => {
     const { get } = await served(({ hooks }) => hooks.health.tap({ stage: LATE }, () => value as never));
     const response = await get('/');
     expect([response.status, await response.json()]).toMatchObject([200, { health: { status: 'ok' } }]);
   });
 
-  it.each([null, 42, { 'x-one': 1 }])('at reply leaves the headers as they were: %j', async (value) => {
+  it.each([null, 42, { 'x-one': 1 }])('at reply does not change the headers: %j', async (value) => {
     const { chat } = await served(({ hooks }) => hooks.reply.tap(() => value as never));
     const { status, headers } = await chat({});
     expect([status, headers.get('content-type'), headers.get('x-one')]).toEqual([200, 'application/json', null]);
@@ -199,7 +199,7 @@ describe('a source of chunks', () => {
     expect((await chat({})).status).toBe(200);
   });
 
-  it('that gives nothing again and again lets others be served, and ends with its time', async () => {
+  it('that gives empty pieces without end does not block other requests, and ends with its total time', async () => {
     const { chat, get } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, ({ request }) =>
       request.user === 'bad' ? { adjustments: [], read: async () => [], cancel: () => {} } : undefined), routing({ total: 1000 }));
     const busy = chat({ user: 'bad' });
@@ -209,7 +209,7 @@ describe('a source of chunks', () => {
 });
 
 describe('what a tap sees of a request', () => {
-  /** A context as JavaScript has it: nothing is read-only. */
+  /** A context in JavaScript, where no field is read-only. */
   interface Seen {
     id: string;
     mine: boolean;
@@ -226,7 +226,7 @@ describe('what a tap sees of a request', () => {
     ['its id', (context) => void (context.id = 'mine')],
     ['a new field', (context) => void (context.mine = true)],
     ['its metadata', ({ metadata }) => void (metadata['team'] = 'mine')],
-    ['who asks', ({ principal }) => void (principal.key = 'mine')],
+    ['its principal', ({ principal }) => void (principal.key = 'mine')],
     ['its model', ({ request }) => void (request.model = 'mine')],
     ['its messages', ({ request }) => void request.messages.push({})],
   ])('cannot be set: %s', async (_, way) => {

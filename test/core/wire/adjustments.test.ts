@@ -1,4 +1,4 @@
-/** What could not go out as the caller set it: named once, and within bounds. */
+/** Adjustments: settings of the caller that could not be sent as they were. Each is named once, and there is a limit. */
 import { describe, expect, it } from 'vitest';
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 
@@ -11,7 +11,7 @@ describe('adjustments', () => {
     expect(adjustments.list).toEqual([dropped('seed'), { parameter: 'seed', change: 'clamped to 1' }]);
   });
 
-  it('name what is left in `reasoning`, as the rest of it was read', () => {
+  it('name the fields of `reasoning` one by one, and other fields whole', () => {
     const adjustments = new Adjustments();
     adjustments.dropField('reasoning', { exclude: true, enabled: false });
     adjustments.dropField('verbosity', { level: 1 });
@@ -19,7 +19,7 @@ describe('adjustments', () => {
     expect(adjustments.list).toEqual([dropped('reasoning.exclude'), dropped('reasoning.enabled'), dropped('verbosity')]);
   });
 
-  // each was looked for among all before it: so many took minutes
+  // cost: each adjustment was compared with all before it, and a million took minutes
   it('of a million parameters name the first, and how many more there are', () => {
     const adjustments = new Adjustments();
     for (let at = 0; at < 1_000_000; at++) adjustments.add(`k${at}`, 'dropped');

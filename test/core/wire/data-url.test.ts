@@ -11,9 +11,9 @@ describe('a data URL', () => {
     ['with base64 in lines', 'data:image/png;base64,AA\r\n AA', 'image/png', 'AAAA'],
     ['with base64 that is escaped', 'data:image/png;base64,AB%2BD%2F0%3d', 'image/png', 'AB+D/0='],
     ['with a scheme in capitals', 'DATA:Image/PNG;BASE64,AAAA', 'image/png', 'AAAA'],
-    ['of no type', 'data:,a', 'text/plain', base64('a')],
+    ['without a type', 'data:,a', 'text/plain', base64('a')],
     ['with escaped text', 'data:text/plain,a%20b%C3%A9', 'text/plain', base64('a bé')],
-    ['with text as it is', 'data:text/plain,é 日本 50%', 'text/plain', base64('é 日本 50%')],
+    ['with unescaped text', 'data:text/plain,é 日本 50%', 'text/plain', base64('é 日本 50%')],
     ['of a JPEG under its other name', 'data:image/jpg;base64,AAAA', 'image/jpeg', 'AAAA'],
   ])('%s is read', (_, url, mediaType, data) => {
     expect(parseDataUrl(url)).toEqual({ mediaType, data });

@@ -3,10 +3,10 @@ import { countOf, fieldsOf, isFields, listOf, textOf, wordsOf } from '../../../c
 
 const others = [undefined, null, true, 7, -1, Number.NaN, Number.POSITIVE_INFINITY, '', ' ', ' two words\n', [], ['a'], { a: 1 }];
 
-/** The values of `others` for which the reader gives something, and what it gives. */
+/** The results of the reader for `others`, without those that are empty. */
 const read = (reader: (value: unknown) => unknown, nothing: unknown): unknown[] => others.map(reader).filter((value) => JSON.stringify(value) !== JSON.stringify(nothing));
 
-test('reads objects, and takes neither lists nor null for one', () => {
+test('reads objects, but not lists and null', () => {
   expect(others.filter(isFields)).toEqual([{ a: 1 }]);
   expect(read(fieldsOf, {})).toEqual([{ a: 1 }]);
 });
@@ -20,12 +20,12 @@ test('reads a text unchanged, or without the white space around it', () => {
   expect(read(wordsOf, null)).toEqual(['two words']);
 });
 
-test('reads counts, and refuses what no count can be', () => {
+test('reads counts, and refuses all other values', () => {
   expect(read(countOf, null)).toEqual([7]);
   expect(countOf(0)).toBe(0);
   expect(countOf('7')).toBeNull();
 });
 
-test('gives an empty object that nobody can fill', () => {
+test('returns a frozen empty object', () => {
   expect(() => Object.assign(fieldsOf(null), { a: 1 })).toThrow(TypeError);
 });

@@ -5,18 +5,18 @@ import { fromOpaque, JoinedDetail, toOpaque } from '../../../core/wire/opaque.ts
 const signed: ReasoningDetail = { type: 'reasoning.text', provider: 'p', model: 'm', index: 0, text: 'I think – ß', signature: 'EqQB+/==', after: { text: 3, calls: 1 } };
 
 describe('an opaque string', () => {
-  test('gives back the detail, whose text stands beside it', () => {
+  test('returns the detail, with its text from the field beside it', () => {
     const opaque = toOpaque(signed, 'I think – ß');
     expect(opaque).toMatch(/^gw1_[\w-]+$/);
     expect(Buffer.from(opaque.slice(4), 'base64url').toString()).not.toContain('I think');
     expect(fromOpaque(opaque, 'I think – ß')).toEqual(signed);
   });
 
-  test('keeps a text that is another one than the one beside it', () => {
+  test('contains the text where the field beside it has another one', () => {
     expect(fromOpaque(toOpaque(signed, 'shortened'), 'shortened')).toEqual(signed);
   });
 
-  test('gives back a detail without text as it was', () => {
+  test('returns a detail without text unchanged', () => {
     const data: ReasoningDetail = { type: 'reasoning.encrypted', provider: 'p', data: 'AAAA', summary: ['one'] };
     expect(fromOpaque(toOpaque(data), 'a text beside it')).toEqual(data);
   });
@@ -26,7 +26,7 @@ describe('an opaque string', () => {
   });
 });
 
-test('a thought that comes in pieces keeps its text where the piece with the signature says that it has none', () => {
+test('a thought in pieces keeps its text where the piece with the signature has the text null', () => {
   const thought = new JoinedDetail();
   const piece = { type: 'reasoning.text', index: 0 } as const;
   const ends = [{ ...piece, text: 'Let', signature: null }, { ...piece, text: ' me.' }, { ...piece, id: null, text: null, signature: 'c2ln' }].map((one) => thought.take(one as unknown as ReasoningDetail));

@@ -8,13 +8,13 @@ const detail = (more: object): ReasoningDetail => ({ type: 'reasoning.encrypted'
 const asked = (...details: unknown[]): ChatRequest => ({ messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content: 'Yes', reasoning: 'because', reasoning_details: details as ReasoningDetail[] }] }) as unknown as ChatRequest;
 
 describe('reasoning state', () => {
-  test('goes back to its account and model as the same request', () => {
+  test('is sent to its own account and model in an unchanged request', () => {
     const request = asked(detail({ provider: 'a#1', model: 'm-1' }), detail({ provider: 'a#1' }));
     expect(withOwnReasoning(request, target)).toEqual({ request, adjustments: [] });
     expect(withOwnReasoning(request, target).request).toBe(request);
   });
 
-  test.each<[string, unknown]>([['another account', detail({ provider: 'a#2', model: 'm-1' })], ['another model', detail({ provider: 'a#1', model: 'm-2' })], ['nobody known', detail({})], ['what is no detail', null]])('of %s is left out and named, and the text stays', (_, foreign) => {
+  test.each<[string, unknown]>([['another account', detail({ provider: 'a#2', model: 'm-1' })], ['another model', detail({ provider: 'a#1', model: 'm-2' })], ['an unknown issuer', detail({})], ['null in place of a detail', null]])('of %s is left out and named, and the text stays', (_, foreign) => {
     const own = detail({ provider: 'a#1', model: 'm-1', data: 'own' });
     const { request, adjustments } = withOwnReasoning(asked(foreign, own), target);
     expect(request.messages[1]).toEqual({ role: 'assistant', content: 'Yes', reasoning: 'because', reasoning_details: [own] });

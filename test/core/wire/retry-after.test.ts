@@ -8,7 +8,7 @@ const retryInfo = { error: { details: [{ '@type': 'type.googleapis.com/google.rp
 
 describe('the retry delay', () => {
   it.each<[string, Record<string, string | string[]>, unknown, number | null]>([
-    ['is null where nothing says it', {}, undefined, null],
+    ['is null where the reply has none', {}, undefined, null],
     ['reads milliseconds before seconds', { 'retry-after-ms': '1200', 'retry-after': '9' }, undefined, 1200],
     ['reads seconds', { 'retry-after': '2' }, undefined, 2000],
     ['reads parts of a second', { 'retry-after': '0.25' }, undefined, 250],
@@ -19,13 +19,13 @@ describe('the retry delay', () => {
     ['ignores a date that has passed', { date: inTenSeconds, 'retry-after': date }, undefined, null],
     ['ignores garbage', { 'retry-after': 'soon' }, undefined, null],
     ['ignores an empty header', { 'retry-after': '' }, undefined, null],
-    ['takes more than an hour for an hour', { 'retry-after': '86400' }, undefined, 3_600_000],
+    ['is one hour at most', { 'retry-after': '86400' }, undefined, 3_600_000],
     ['ignores a date in seconds', { 'retry-after': '1767225600' }, undefined, null],
     ['takes an hour', { 'retry-after': '3600' }, undefined, 3_600_000],
     ['reads the RetryInfo of a body', {}, retryInfo, 34_400],
     ['reads the RetryInfo of a body in a list', {}, [retryInfo], 34_400],
     ['reads words in a message', {}, { error: { message: 'Rate limit reached. Please try again in 1m7.66s. Visit us.' } }, 67_660],
-    ['believes a header before a body', { 'retry-after': '1' }, retryInfo, 1000],
+    ['prefers a header to a body', { 'retry-after': '1' }, retryInfo, 1000],
     ['reads an OpenAI reset', { 'x-ratelimit-reset-requests': '6m0s' }, undefined, 360_000],
     ['reads a Groq reset', { 'x-ratelimit-reset-tokens': '7.66s' }, undefined, 7660],
     ['reads an RFC 3339 reset', { date, 'anthropic-ratelimit-requests-reset': '2026-01-01T00:00:05Z' }, undefined, 5000],

@@ -38,7 +38,7 @@ describe('reading an event stream', () => {
     expect(readText(text)).toEqual(events);
   });
 
-  it('reads the same whatever two pieces the bytes come in', () => {
+  it('reads the same events from any two pieces', () => {
     const bytes = encoder.encode('\uFEFF: hi\r\n\r\nevent: naïve\r\ndata: {"t":"日本 👋"}\r\n\r\ndata: x\ndata: y\n\ndata: é');
     const whole = read([bytes]);
     expect(whole).toEqual([{ event: 'naïve', data: '{"t":"日本 👋"}' }, { data: 'x\ny' }, { data: 'é' }]);
@@ -55,7 +55,7 @@ describe('reading an event stream', () => {
     isClosed: fc.boolean(),
   });
 
-  it('gives back any events, with any line ends, torn anywhere', () => {
+  it('reads any events, with any line ends, split anywhere', () => {
     fc.assert(
       fc.property(stream, fc.array(fc.nat(), { maxLength: 40 }), ({ events, end, hasMark, hasComments, isClosed }, cuts) => {
         const blocks = events.map(({ event: name, lines }) => [...(hasComments ? [': ping'] : []), ...(name === undefined ? [] : [`event: ${name}`]), ...lines.map((text) => `data: ${text}`)].join(end));
@@ -87,11 +87,11 @@ describe('the limit of one event', () => {
     expect(() => read(torn('a'.repeat(101)), 100)).toThrow(tooLarge);
   });
 
-  it('is of one event and not of the stream', () => {
+  it('is for one event and not for the stream', () => {
     expect(read(Array.from({ length: 50 }, () => eventOf('a'.repeat(90))), 100)).toHaveLength(50);
   });
 
-  it('lets through what came before, also in the same bytes', () => {
+  it('does not stop the events before, also in the same bytes', () => {
     const reader = createSseReader({ maxEventBytes: 100 });
     const bytes = encoder.encode(`data: a\n\ndata: b\n\ndata: ${'c'.repeat(101)}\n\ndata: d\n\n`);
     expect(reader.push(bytes).map(({ data }) => data)).toEqual(['a', 'b']);

@@ -1,4 +1,4 @@
-/** A conversation in turns. What each wire makes of them is in the tests of the dialects. */
+/** A conversation in turns. The tests of the dialects show how each wire format writes them. */
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../core/chat.ts';
 import { turnsOf } from '../../../core/wire/turns.ts';
@@ -10,7 +10,7 @@ const result = (id: string): Message => ({ role: 'tool', tool_call_id: id, conte
 const part = (text: string) => ({ type: 'text', text });
 
 describe('a conversation', () => {
-  it('takes what stands before its first turn for instructions', () => {
+  it('has the messages before its first turn as instructions', () => {
     expect(turnsOf([{ role: 'system', content: 'Be brief.' }, { role: 'developer', content: [part('Be kind.'), part('')] }, user()])).toEqual({ system: [part('Be brief.'), part('Be kind.')], turns: [{ role: 'user', results: [], parts: [part('u')] }] });
   });
 
@@ -18,7 +18,7 @@ describe('a conversation', () => {
     expect(turnsOf([{ role: 'system', content: 'Be brief.' }])).toEqual({ system: [part('Be brief.')], turns: [] });
   });
 
-  it('puts neighbours of one role together, results first, late instructions at their place', () => {
+  it('joins neighbours of one role, with tool results first and late instructions at their place', () => {
     expect(turnsOf([user('1'), user('2'), assistant, assistant, user('3'), result('x'), { role: 'system', content: '4' }, result('y'), assistant]).turns).toEqual([
       { role: 'user', results: [], parts: [part('1'), part('2')] },
       { role: 'assistant', messages: [assistant, assistant] },
@@ -27,7 +27,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  it('has results behind their calls, where others speak between them, and of calls with one id behind the last one before', () => {
+  it('puts results after their calls, where other messages are between, and after the last call where several have one id', () => {
     const calling = (...ids: string[]): Message => ({ role: 'assistant', content: null, tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })) });
     const [both, again] = [calling('x', 'y'), calling('x')];
     expect(turnsOf([both, result('x'), assistant, user(), result('y'), again, user(), result('x')]).turns).toEqual([
@@ -40,7 +40,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  it('keeps the calls of messages in a row in one turn, with all results behind them', () => {
+  it('keeps the calls of neighbouring messages in one turn, with all results after them', () => {
     const calling = (id: string): Message => ({ role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{}' } }] });
     const [one, two] = [calling('x'), calling('y')];
     for (const between of [[], [user()]]) {
@@ -56,7 +56,7 @@ describe('a conversation', () => {
     expect(() => turnsOf(Object.freeze(messages))).not.toThrow();
   });
 
-  // for each message of a turn the turn was copied: so many took minutes
+  // cost: a turn was copied for each of its messages, and 300,000 took minutes
   it.each<[string, Message[]]>([
     ['user messages', Array.from({ length: 300_000 }, () => user())],
     ['answers', Array.from({ length: 300_000 }, () => assistant)],

@@ -1,4 +1,4 @@
-/** Messages between processes, by way of their parent. The processes are real. */
+/** Messages between worker processes, through their parent. The processes are real. */
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => workers.forEach(({ child }) => child.kill('SIGKILL')));
 
 describe('peers', () => {
-  test('hear what one of them says to all, and what it says to one', async () => {
+  test('get the messages of one worker to all and to one', async () => {
     at(1).channel.tell('broadcast', { text: 'hello' });
     await expect.poll(() => workers.map(({ heard }) => heard)).toEqual([[], [[{ text: 'hello' }, 1]], [[{ text: 'hello' }, 1]]]);
     at(3).channel.tell('tell', 1);
@@ -50,7 +50,7 @@ describe('peers', () => {
     expect(at(2).heard).toHaveLength(1);
   });
 
-  test('answer what one of them asks, and those that fail or are late are left out', async () => {
+  test('answer a question of one worker, and those that fail or are late are left out', async () => {
     const ask = (message: string): Promise<unknown> => at(2).channel.call('ask', message, patienceMs);
     expect(await ask('I am')).toEqual(['I am 1', 'I am 3']);
     expect(await ask('fail')).toEqual([]);
@@ -65,7 +65,7 @@ describe('peers', () => {
     expect(await ask('unheard of', 'c')).toEqual([]);
   });
 
-  test('ask what their plugin runs in the parent, and get its errors', async () => {
+  test('ask the part of their plugin in the parent, and get its errors', async () => {
     const askParent = (worker: number, message: unknown): Promise<unknown> => at(worker).channel.call('at parent', message, patienceMs);
     expect(await askParent(1, 1)).toBe('Error: The plugin "test/plugin" runs nothing in the parent process.');
     const gone: number[] = [];
@@ -83,13 +83,13 @@ describe('peers', () => {
 });
 
 describe('a channel', () => {
-  test('has an answer that came while this process stood still, however late it is read', async () => {
+  test('has an answer that came while this process stood still, also after the time limit', async () => {
     const answer = at(1).channel.call('echo', 'here', 500);
     standStill(1000);
     expect(await answer).toBe('here');
   });
 
-  test('hands a connection over, and keeps it open here too', async () => {
+  test('passes a connection to a worker, and keeps it open here too', async () => {
     const given: Socket[] = [];
     const server = createServer({ pauseOnConnect: true }, (socket) => {
       given.push(socket);
@@ -105,7 +105,7 @@ describe('a channel', () => {
     server.close();
   });
 
-  test('fails calls to a process that has ended, those that wait too', async () => {
+  test('fails calls to a process that has ended, also those that wait', async () => {
     const worker = await startWorker(4);
     const waiting = worker.channel.call('at parent', 'wait', 60_000).catch(String);
     worker.child.kill('SIGKILL');
@@ -117,7 +117,7 @@ describe('a channel', () => {
     await worker.channel.whenClosed;
   });
 
-  test('drops messages for a process that reads none, and takes its own part in none of them', async () => {
+  test('drops messages for a process that reads none, and fails calls to it', async () => {
     const worker = await startWorker(5);
     worker.child.kill('SIGSTOP');
     const large = 'x'.repeat(100_000);
@@ -126,7 +126,7 @@ describe('a channel', () => {
     worker.child.kill('SIGKILL');
   });
 
-  test('keeps an order for a process that reads none, however many messages wait', async () => {
+  test('keeps an assured message for a process that reads none, also when many messages wait', async () => {
     const worker = await startWorker(6);
     relay.connect(worker);
     worker.child.kill('SIGSTOP');

@@ -1,8 +1,8 @@
-/** A worker without a gateway: says what it hears, and does what the parent says. */
+/** A worker without a gateway: it reports the messages that it gets, and does what the parent asks. */
 import { Channel } from '../../../core/workers/channel.ts';
 import { WorkerPeers } from '../../../core/workers/peers.ts';
 
-/** How long it waits for the others. */
+/** How long this worker waits for the answers of the others. */
 const withinMs = 900;
 const number = Number(process.argv[2]);
 const channel = new Channel(process);

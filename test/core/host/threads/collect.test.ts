@@ -1,10 +1,10 @@
-/** What the start of a thread leaves behind. */
+/** The garbage of the start of a thread: when it is collected. */
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 
 const collect = JSON.stringify(new URL('../../../../core/host/threads/collect.ts', import.meta.url).href);
 
-/** What a process prints that runs this code. `collected` is called at a collection of the whole heap. */
+/** The output of a process that runs this code. `collected` is called at a collection of the whole heap. */
 const outputOf = (code: string): string => execFileSync(process.execPath, ['--input-type=module', '-e', `
   import { constants, PerformanceObserver } from 'node:perf_hooks';
   import { collectAfterStart } from ${collect};
@@ -15,20 +15,20 @@ const outputOf = (code: string): string => execFileSync(process.execPath, ['--in
   collectAfterStart();
   ${code}`], { encoding: 'utf8', timeout: 120_000 }).trim();
 
-test('is collected once the thread has nothing to do', () => {
+test('the garbage of the start is collected once the thread has nothing to do', () => {
   expect(outputOf('collected = () => say("collected");')).toBe('collected');
 });
 
-test('stays for as long as the thread is busy', () => {
+test('the garbage of the start stays while the thread is busy', () => {
   const code = 'const until = performance.now() + 3000; collected = () => say("collected"); const work = () => { const end = performance.now() + 50; while (performance.now() < end); if (performance.now() < until) setImmediate(work); else say("served"); }; work();';
   expect(outputOf(code)).toBe('served');
 });
 
-test('does not keep the process', () => {
+test('waiting for the collection does not keep the process alive', () => {
   expect(outputOf('clearInterval(keep); console.log("ends");')).toBe('ends');
 });
 
-test('is collected in several threads at one time, and none of them breaks', () => {
+test('the garbage of several threads is collected at one time, and no thread fails', () => {
   const thread = `
     import { workerData as ready } from 'node:worker_threads';
     import { collectAfterStart } from ${collect};

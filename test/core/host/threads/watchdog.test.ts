@@ -18,7 +18,7 @@ function written(name: string, code: string): string {
   return pathToFileURL(file).href;
 }
 
-/** What the process log says of a process that runs this code. */
+/** The process log of a process that runs this code. */
 function logOf(code: string): { level: string; msg: string; plugin?: string | null; at?: string[] }[] {
   const main = written('main.mjs', code);
   const script = `${process.execPath} ${new URL(main).pathname} 2>&1`;
@@ -39,18 +39,18 @@ const watched = (work: string, places = `new Places('file:///plugins/', [[${JSON
   process.exit(0);
 `;
 
-test('names the plugin that blocks the event loop, and its place', () => {
+test('names the plugin that blocks the event loop, and the place in its code', () => {
   const [held, over] = logOf(watched('spin(1500); await wait(700);'));
   expect(held).toMatchObject({ level: 'error', plugin: 'mine/spin', msg: 'the event loop is blocked by the plugin mine/spin; no request is served meanwhile' });
   expect(held?.at?.[0]).toBe(`spin ${spin}:1`);
   expect(over).toMatchObject({ level: 'info', msg: 'the event loop runs again' });
 });
 
-test('says where the loop is blocked by code that is no plugin', () => {
+test('names the place where code of no plugin blocks the event loop', () => {
   const [held] = logOf(watched('spin(1500);', "new Places('file:///plugins/')"));
   expect(held).toMatchObject({ plugin: null, msg: 'the event loop is blocked; no request is served meanwhile' });
 });
 
-test('says nothing of short work', () => {
+test('does not report short work', () => {
   expect(logOf(watched('for (let at = 0; at < 20; at++) { spin(50); await wait(10); }', undefined, 1000))).toEqual([]);
 });
