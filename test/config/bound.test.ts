@@ -1,4 +1,4 @@
-/** A config that is read again is judged against the address that is open. */
+/** A config of a reload is checked against the address at which the gateway listens. */
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
 import { headline } from '../../config/problems.ts';
@@ -16,15 +16,15 @@ async function problemsOf(yaml: string, bound: string): Promise<string[]> {
 
 const refusal = (place: string, bound: string): string => `${place} server.host: the running gateway listens on ${bound} until it is restarted, where other machines can reach it, and there are no keys, keep \`keys\`, or restart the gateway with this file`;
 
-test.each(['0.0.0.0', '::', '192.168.1.5'])('without keys is refused while %s is open, whatever it says', async (bound) => {
+test.each(['0.0.0.0', '::', '192.168.1.5'])('a config without keys is refused while %s is open, whatever its host', async (bound) => {
   expect(await problemsOf(`server: { host: 127.0.0.1 }\n${model}`, bound)).toEqual([refusal('1:17', bound)]);
   expect(await problemsOf(model, bound)).toEqual([refusal('1:1', bound)]);
 });
 
-test.each(['0.0.0.0', '::'])('with keys is taken while %s is open', async (bound) => {
+test.each(['0.0.0.0', '::'])('a config with keys is accepted while %s is open', async (bound) => {
   expect(await problemsOf(`server: { host: 127.0.0.1 }\n${keys}${model}`, bound)).toEqual([]);
 });
 
-test.each(['127.0.0.1', '::1', '127.0.0.2'])('without keys is taken while %s is open', async (bound) => {
+test.each(['127.0.0.1', '::1', '127.0.0.2'])('a config without keys is accepted while %s is open', async (bound) => {
   expect(await problemsOf(model, bound)).toEqual([]);
 });

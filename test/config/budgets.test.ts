@@ -1,4 +1,4 @@
-/** `max_tokens: true` of a mapping, judged by the dialects that ship: a budget that no field can carry is no ability. */
+/** `max_tokens: true` of a mapping, checked with the shipped dialects: check warns where a dialect has no field for a budget. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
@@ -38,6 +38,6 @@ test.each<[string, string, boolean]>([
   expect(warnings).toEqual([{ path: 'models[0].providers[0].reasoning.max_tokens', message: `the dialect "${named}" has no field for a budget of this model, so budgets of callers are dropped`, line: 5, isFault: true }]);
 });
 
-test('a mapping that declares none is no fault', async () => {
+test('a mapping that declares no budget has no warning', async () => {
   expect(await warningsOf(`dialect: openai-chat, ${address}`, 'reasoning: { max_tokens: false }')).toEqual([]);
 });

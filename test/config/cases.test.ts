@@ -1,4 +1,4 @@
-/** Each file of `cases/` is a config with faults; the comments at its end are what `loadConfig` has to say about it. */
+/** Each file of `cases/` is a config with faults; the comments at its end are the messages of `loadConfig`. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ const folder = new URL('cases/', import.meta.url);
 const separator = '# --- expect ---\n';
 const env = { SET: 'value-set-in-the-environment', OTHER: 'other', NUMBER: '64' };
 
-/** A comment with which the quick reader leaves a text to the YAML parser. */
+/** A comment that makes the quick reader leave a text to the YAML parser. */
 const unusual = '# <<\n';
 
 async function saidOf(yaml: string): Promise<string> {

@@ -1,4 +1,4 @@
-/** The generator of the catalogue: what it writes into the files, and what of them it leaves alone. */
+/** The generator of the catalogue: which values it writes into the files, and which it does not change. */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ const head = '# by hand\nmodels:\n';
 const filled = (...lines: readonly string[]): string => fillIn(`${head}${lines.join('\n')}\n`).slice(head.length).trimEnd();
 
 describe('the generator', () => {
-  test('has written the values of each file, after `npm run generate`', () => {
+  test('was run: the values of each file are up to date', () => {
     expect(readFileSync(valuesFile, 'utf8')).toBe(valuesText());
   });
 
@@ -23,7 +23,7 @@ describe('the generator', () => {
     expect(fillIn(text)).toBe(text);
   });
 
-  test('fills in what the sources say of a new model, before the keys that come after it', () => {
+  test('fills in the values of the sources for a new model, at the place of each key', () => {
     expect(filled('  - id: claude-sonnet-4-5', '    name: Mine # my own words', '    providers: [{ providerId: anthropic, externalId: claude-sonnet-4-5-20250929, tools: true }]').split('\n').map((line) => line.replace(/tiers: .*/, 'tiers'))).toEqual([
       '  - id: claude-sonnet-4-5',
       '    name: Mine # my own words',
@@ -36,12 +36,12 @@ describe('the generator', () => {
     ]);
   });
 
-  test('leaves limits alone that are written, and prices that nobody else knows', () => {
+  test('does not change limits that are written, and prices that no source has', () => {
     const written = ['  - id: gpt-mine', '    architecture: { tokenizer: o200k }', '    context_length: 5', '    pricing: { prompt: "0.1", completion: "0.2" }', '    providers:', '      - { providerId: openai }'];
     expect(filled(...written)).toBe(written.join('\n'));
   });
 
-  test('puts a price of its own into a mapping that is dearer, in a line or on a line, and removes one that is no longer its own', () => {
+  test('writes its own price into a dearer mapping, in flow or block style, and removes one that equals the price of the model', () => {
     const lines = filled(
       '  - id: gpt-5-nano', '    context_length: 400000', '    pricing: {}', '    providers:', '      - { providerId: openai, pricing: { prompt: "1" }, tools: true }',
       '      - { providerId: openrouter, externalId: openai/gpt-5-nano, tools: true }', '      - providerId: openrouter', '        externalId: openai/gpt-5-nano', '        tools: true',
@@ -51,26 +51,26 @@ describe('the generator', () => {
   });
 });
 
-describe('the files', () => {
-  test('know the day of each model that has it in a name', () => {
+describe('the catalogue files', () => {
+  test('have the date of each model with a date in a name', () => {
     const dated = new Set(names.filter(([, name]) => /20\d\d-?[01]\d-?[0-3]\d/.test(name)).map(([id]) => id));
     expect(models.filter(({ id, created = 0 }) => dated.has(id) && created === 0).map(({ id }) => id)).toEqual([]);
     expect(dated.size).toBeGreaterThan(20);
   });
 
-  test('have no model twice, and no name of one for another', () => {
+  test('have no model twice, and no name for two models', () => {
     const owners = Map.groupBy(models.flatMap(({ id, aliases = [] }) => [id, ...aliases].map((name) => [name, id] as const)), ([name]) => name);
     expect([...owners].filter(([, all]) => all.length > 1).map(([name]) => name)).toEqual([]);
   });
 
-  test('know the tokenizer of each model but of those whose vendor does not say', () => {
+  test('have the tokenizer of each model whose vendor publishes it', () => {
     const unsaid = models.filter(({ architecture }) => architecture?.['tokenizer'] === undefined).map(({ id }) => id);
     expect(unsaid.filter((id) => !/^(?:mock|gpt-6|sonar|muse-|titan-|hy\d|step-|inkling|palmyra-)/.test(id))).toEqual([]);
   });
 });
 
 describe('the overrides', () => {
-  test('speak of models, and of providers that serve them', () => {
+  test('name existing models, and providers that serve them', () => {
     const unknown = overrides.overrides.flatMap(({ models: all }) => Object.entries(all).flatMap(([id, { at = {} }]) => {
       const providers = models.find((model) => model.id === id)?.providers.map(({ providerId }) => providerId) ?? [];
       return [...(providers.length === 0 ? [id] : []), ...Object.keys(at).filter((provider) => !providers.includes(provider)).map((provider) => `${id} ${provider}`)];
@@ -78,7 +78,7 @@ describe('the overrides', () => {
     expect(unknown).toEqual([]);
   });
 
-  test('each have a reason', () => {
+  test('have a reason each', () => {
     expect(overrides.overrides.filter(({ why }) => why.length < 20)).toEqual([]);
   });
 });

@@ -1,14 +1,14 @@
-/** The check of the catalogue: prices that have drifted from what others know, and from what vendors charged. */
+/** The check of the catalogue: prices that differ from other sources, and from the bills of vendors. */
 import { describe, expect, test } from 'vitest';
 import { catalogueFiles } from '../../schemas/catalogue/build.ts';
 import { type Billed, driftOfBills, driftOfPrices } from '../../schemas/catalogue/check.ts';
 
 describe('prices', () => {
-  test('of the catalogue have not drifted', () => {
+  test('of the catalogue are those of other sources', () => {
     expect([...catalogueFiles().values()].flatMap(driftOfPrices)).toEqual([]);
   });
 
-  test('that have are named, with both, at the model and at a provider', () => {
+  test('that differ are named with both values, for the model and for a provider', () => {
     const text = `models:
   - id: gpt-5
     pricing: { prompt: "0.000009", completion: "0.00001", input_cache_read: "0.000000125", web_search: "0.01", image: "0.1" }
@@ -27,21 +27,21 @@ describe('prices', () => {
 
 const answer = (cost: string | null, providerCost: string | null, more: Partial<Billed> = {}): Billed => ({ model: 'gpt-5', provider: 'reseller', cost, costIsUpperBound: false, providerCost, attempts: [{}], ...more });
 
-describe('what vendors charged', () => {
-  test('has not drifted by what rounding does', () => {
+describe('the bills of vendors', () => {
+  test('may differ by rounding', () => {
     expect(driftOfBills([answer('0.0010001', '0.001'), answer('1', '1.009')])).toEqual({ compared: 2, drifted: [] });
   });
 
-  test('is compared in sums, for each model at each provider', () => {
+  test('are compared by sums, for each model at each provider', () => {
     const { drifted } = driftOfBills([answer('1', '1.5'), answer('1', '0.9'), answer('2', '2', { provider: 'other' }), answer('3', '2', { model: 'o3' })]);
     expect(drifted).toEqual([{ name: 'gpt-5 reseller', answers: 2, unknown: 0, here: 2, charged: 2.4 }, { name: 'o3 reseller', answers: 1, unknown: 0, here: 3, charged: 2 }]);
   });
 
-  test('is no counterpart of upper bounds, of lost attempts, and of answers of which nothing is said', () => {
+  test('are not compared with upper bounds, lost attempts and answers without a bill', () => {
     expect(driftOfBills([answer('5', '1', { costIsUpperBound: true }), answer('5', '1', { attempts: [{ used: {} }, {}] }), answer('5', null)])).toEqual({ compared: 0, drifted: [] });
   });
 
-  test('is told where the cost is not known here', () => {
+  test('are listed where the cost is not known here', () => {
     expect(driftOfBills([answer(null, '1'), answer('2', '2')]).drifted).toEqual([{ name: 'gpt-5 reseller', answers: 2, unknown: 1, here: 2, charged: 2 }]);
   });
 });

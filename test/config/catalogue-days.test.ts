@@ -1,4 +1,4 @@
-/** The shipped catalogue through GET /v1/models: what the days on which models came and went change there. */
+/** The shipped catalogue through GET /v1/models: how the dates of release, deprecation and deactivation change the list. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { modelsOf, type Written } from '../../schemas/catalogue/build.ts';
@@ -20,7 +20,7 @@ async function listed(): Promise<(query: string) => Promise<Map<string, Record<s
   };
 }
 
-test('leaves out what is gone, unless asked for it, and what is deprecated, where asked', async () => {
+test('the list leaves out deactivated models, unless it is asked for them, and deprecated models where it is asked', async () => {
   const list = await listed();
   const [usual, withGone, current] = await Promise.all([list(''), list('?include_deactivated=true'), list('?exclude_deprecated=true')]);
   const gone = ['grok-3', 'grok-4-fast', 'grok-code-fast-1', 'gpt-4', 'o1', 'claude-opus-4'];
@@ -32,7 +32,7 @@ test('leaves out what is gone, unless asked for it, and what is deprecated, wher
   expect([...usual].filter(([, model]) => model['deprecated_at'] === undefined).map(([id]) => id)).toEqual([...current.keys()]);
 });
 
-test('says when each was published', async () => {
+test('the list has the release date of each model', async () => {
   const list = await listed();
   expect((await list('')).get('gpt-5.6-sol')).toMatchObject({ created: Date.parse('2026-07-09') / 1000, architecture: { tokenizer: 'o200k' } });
 });

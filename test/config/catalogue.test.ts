@@ -1,4 +1,4 @@
-/** The shipped catalogue against what others know: prices and contexts of `@pydantic/genai-prices`, reasoning as the wire has it. */
+/** The shipped catalogue beside other sources: prices and contexts of `@pydantic/genai-prices`, reasoning as the wire formats have it. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { calcPrice } from '@pydantic/genai-prices';
@@ -24,22 +24,22 @@ describe('the shipped catalogue', () => {
     expect(models.filter((model) => model.providers.length > 1).length).toBeGreaterThan(models.length * 0.48);
   });
 
-  test('prices every model but those whose price nobody knows', () => {
+  test('has prices for every model, except models without a known price', () => {
     const unpriced = models.filter(({ free, pricing }) => !free && (pricing.prompt === undefined || pricing.completion === undefined));
     expect(unpriced.map(({ id }) => id)).toEqual(['qwen3-max', 'qwen3-coder-plus', 'deepseek-v4-flash-0731']);
   });
 
-  test('knows the context of every model', () => {
+  test('has the context length of every model', () => {
     expect(models.filter((model) => model.context_length === 0).map(({ id }) => id)).toEqual([]);
   });
 
-  test('uses every provider that the file has, but hosts of which no source has prices', () => {
+  test('uses every provider of the config file, except hosts without prices in any source', () => {
     const used = new Set(models.flatMap((model) => model.providers.map(({ providerId }) => providerId)));
     const unused = [...providers.keys()].filter((id) => !used.has(id));
     expect(unused.filter((id) => !['huggingface', 'sambanova', 'nebius', 'deepinfra', 'novita', 'hyperbolic', 'databricks', 'cloudflare', 'github'].includes(id))).toEqual([]);
   });
 
-  test('gives dimensions to models with a choice of them, and to no model whose vectors have one length', () => {
+  test('has dimensions for models with a choice of lengths, and for no model with vectors of one length', () => {
     const vectors = models.filter(({ architecture }) => architecture.output_modalities.includes('embeddings'));
     const fixed = vectors.filter((model) => !model.supported_parameters.includes('dimensions'));
     expect(fixed.map(({ id }) => id).toSorted()).toEqual(['cohere-embed-english-v3', 'cohere-embed-multilingual-v3', 'mistral-embed', 'text-embedding-ada-002']);
@@ -51,13 +51,13 @@ describe('the shipped catalogue', () => {
   });
 });
 
-/** Our provider → theirs. Those that are missing here they do not know. */
+/** Our provider → theirs. A provider that is missing here is unknown to them. */
 const theirProvider: Readonly<Record<string, string>> = {
   openai: 'openai', anthropic: 'anthropic', google: 'google', xai: 'x-ai', deepseek: 'deepseek', groq: 'groq', mistral: 'mistral', together: 'together', fireworks: 'fireworks',
   openrouter: 'openrouter', cerebras: 'cerebras', perplexity: 'perplexity', moonshot: 'moonshotai', zai: 'zai', bedrock: 'aws', azure: 'azure', vertex: 'google', cohere: 'cohere', minimax: 'minimax', baseten: 'baseten',
 };
 
-/** Our price → theirs, and of how many units it is the price. */
+/** Our price → theirs, and the number of units that it is for. */
 const theirPrice: Readonly<Record<Exclude<keyof Pricing, 'image' | 'internal_reasoning' | 'per_second' | 'tiers' | 'peak'>, readonly [name: string, units: number]>> = {
   prompt: ['input_mtok', 1e6],
   completion: ['output_mtok', 1e6],
@@ -68,7 +68,7 @@ const theirPrice: Readonly<Record<Exclude<keyof Pricing, 'image' | 'internal_rea
   request: ['requests_kcount', 1e3],
 };
 
-/** When the catalogue was made, at an hour when DeepSeek asks its usual price. */
+/** The time when the catalogue was made, at an hour when DeepSeek has its usual price. */
 const timestamp = new Date('2026-11-21T12:00:00Z');
 
 function findTheirs({ providerId, externalId }: Mapping): ReturnType<typeof calcPrice> {
@@ -76,7 +76,7 @@ function findTheirs({ providerId, externalId }: Mapping): ReturnType<typeof calc
   return id === undefined ? null : calcPrice({ input_tokens: 1 }, externalId, { providerId: id, timestamp });
 }
 
-/** `model provider price`, for each price that they have otherwise or we do not have. Of a price by tiers the first counts. */
+/** `model provider price`, for each price that differs from theirs or is missing here. For a price in tiers the first tier counts. */
 function differingPrices(model: Model): string[] {
   return model.providers.flatMap((mapping) => {
     const theirs = findTheirs(mapping)?.model_price ?? {};
@@ -91,7 +91,7 @@ function differingPrices(model: Model): string[] {
   });
 }
 
-/** Of a long prompt, what they ask and what the first provider's entry here says, in dollars for a token of the prompt. */
+/** The price of a long prompt, theirs and that of the first provider here, in dollars per prompt token. */
 function longPrompt({ pricing, providers: [mapping] }: Model): readonly [theirs: number, ours: number] | null {
   const theirs = mapping === undefined ? undefined : findTheirs(mapping)?.model_price.input_mtok;
   if (mapping === undefined || theirs === undefined || typeof theirs !== 'object') return null;
@@ -100,12 +100,12 @@ function longPrompt({ pricing, providers: [mapping] }: Model): readonly [theirs:
   return last === undefined ? null : [last.price / 1e6, Number(tier?.prompt ?? NaN)];
 }
 
-/** `model context_length` where it is not that of the first provider whose context they know. */
+/** `model context_length` where it differs from that of the first provider whose context they have. */
 function differingContext({ id, context_length: ours, providers: mappings }: Model): string[] {
   const theirs = mappings.map((mapping) => findTheirs(mapping)?.model.context_window).find((context) => context !== undefined);
   return theirs === undefined || theirs === ours ? [] : [`${id} context_length`];
 }
-/** Where they are not followed, and why. What differs no longer must leave this table. */
+/** Exceptions: values that differ from theirs, and why. A value that does not differ any more must leave this table. */
 const exceptions: readonly { readonly why: string; readonly what: readonly string[] }[] = [
   {
     why: 'they round what the vendor and OpenRouter give exactly',
@@ -117,36 +117,36 @@ const exceptions: readonly { readonly why: string; readonly what: readonly strin
     ],
   },
   {
-    why: 'they know it of one host only, which has another',
+    why: 'they have the context of one host only, where it is different',
     what: ['qwen3-coder-480b-a35b context_length', 'qwen3-32b context_length', 'deepseek-r1 context_length', 'nemotron-3-super-120b-a12b context_length', 'nemotron-3-ultra-550b-a55b context_length'],
   },
   {
-    why: 'they take it for Claude Sonnet 5, whose cache is read at twice the price',
+    why: 'they give it the prices of Claude Sonnet 5, whose cache reads cost twice as much',
     what: ['claude-sonnet-5-5 anthropic input_cache_read', 'claude-sonnet-5-5 anthropic web_search', 'claude-sonnet-5-5 bedrock input_cache_read'],
   },
   {
-    why: 'they have the prices of GPT-6 Sol there; OpenRouter asks what OpenAI asks',
+    why: 'they give it the prices of GPT-6 Sol there; OpenRouter has the prices of OpenAI',
     what: ['gpt-5.6-sol openrouter prompt', 'gpt-5.6-sol openrouter completion', 'gpt-5.6-sol openrouter input_cache_read', 'gpt-5.6-sol openrouter input_cache_write'],
   },
   {
-    why: 'they have the promotion that ended on 2026-09-09',
+    why: 'they have the prices of the promotion that ended on 2026-09-09',
     what: [
       'glm-5.3-flash zai prompt', 'glm-5.3-flash zai completion', 'glm-5.3-flash zai input_cache_read',
       'glm-5.3-flash openrouter prompt', 'glm-5.3-flash openrouter completion', 'glm-5.3-flash openrouter input_cache_read',
     ],
   },
   {
-    why: 'embeddings have no tokens of an answer; and for Titan they have the price of the first version (aws.amazon.com/bedrock/pricing: $0.00002 for 1,000 tokens of V2)',
+    why: 'embeddings have no completion tokens; and for Titan they have the price of the first version (aws.amazon.com/bedrock/pricing: $0.00002 for 1,000 tokens of V2)',
     what: ['mistral-embed mistral completion', 'titan-embed-text-v2 bedrock prompt'],
   },
   {
-    why: 'they take it for gpt-oss-120b on Groq; it has the price of gpt-oss-20b, as they themselves have it on OpenRouter',
+    why: 'they give it the prices of gpt-oss-120b on Groq; its prices are those of gpt-oss-20b, which they have for OpenRouter',
     what: ['gpt-oss-safeguard-20b groq prompt', 'gpt-oss-safeguard-20b groq completion', 'gpt-oss-safeguard-20b groq input_cache_read'],
   },
 ];
 
 describe('prices and contexts', () => {
-  test('of long prompts are what others have', () => {
+  test('of long prompts are those of the other source', () => {
     const known = models.flatMap((model) => {
       const prices = longPrompt(model);
       return prices === null ? [] : [{ id: model.id, prices }];
@@ -155,12 +155,12 @@ describe('prices and contexts', () => {
     for (const { id, prices: [theirs, ours] } of known) expect(ours, id).toBeCloseTo(theirs, 12);
   });
 
-  test('are known to others for most of the catalogue', () => {
+  test('are in the other source for most of the catalogue', () => {
     const mappings = models.flatMap((model) => model.providers);
     expect(mappings.filter((mapping) => findTheirs(mapping) !== null).length).toBeGreaterThan(mappings.length * 0.7);
   });
 
-  test('are what others have, but for the exceptions, which still differ', () => {
+  test('are those of the other source, except the exceptions, which still differ', () => {
     const differing = [...models.flatMap(differingPrices), ...models.flatMap(differingContext)];
     expect(differing.sort()).toEqual(exceptions.flatMap(({ what }) => what).sort());
   });
@@ -174,7 +174,7 @@ const budget = { efforts: null, max_tokens: true } as const;
 const openai = /^(?:openai|azure)$/;
 const claude = /^(?:anthropic|bedrock)$/;
 
-/** Said in words, of which models at which providers, and what the wire takes there. */
+/** A sentence, the models and providers that it is about, and the reasoning settings that the wire format takes there. */
 const wireFacts: readonly (readonly [words: string, models: RegExp, providers: RegExp, facts: Partial<ReasoningAbility>])[] = [
   ['takes minimal to high of the first GPT-5', /^gpt-5(?:-mini|-nano)?$/, openai, { efforts: ['minimal', ...toHigh], auto_effort: 'minimal', max_tokens: false }],
   ['takes nothing but high of GPT-5 Pro', /^gpt-5-pro$/, openai, { efforts: ['high'], auto_effort: 'high' }],
@@ -195,8 +195,8 @@ const wireFacts: readonly (readonly [words: string, models: RegExp, providers: R
   ['takes none to xhigh of DeepSeek V4', /^deepseek-v4-/, /^deepseek$/, { efforts: ['none', ...toXhigh] }],
   ['takes none and high of Mistral', /^mistral-(?:small-4|medium-3\.5)$/, /^mistral$/, { efforts: ['none', 'high'], auto_effort: 'high' }],
   ['takes no effort of Magistral', /^magistral/, /^mistral$/, { auto_effort: null }],
-  ['knows no medium in Kimi K3', /^kimi-k3$/, /^moonshot$/, { efforts: ['none', 'low', 'high', 'xhigh'] }],
-  ['knows no medium in GLM-5.2', /^glm-5\.2$/, /^zai$/, { efforts: ['none', 'low', 'high', 'xhigh'] }],
+  ['has no medium in Kimi K3', /^kimi-k3$/, /^moonshot$/, { efforts: ['none', 'low', 'high', 'xhigh'] }],
+  ['has no medium in GLM-5.2', /^glm-5\.2$/, /^zai$/, { efforts: ['none', 'low', 'high', 'xhigh'] }],
   ['cannot be turned off in GLM-5.3', /^glm-5\.3/, /^zai$/, { efforts: ['low', 'high', 'xhigh'] }],
   ['hides its text in Nova 2', /^nova-2-lite$/, /^bedrock$/, { exposes: 'nothing' }],
   ['comes in think tags from Sonar', /^sonar-reasoning-pro$/, /^perplexity$/, { think_tags: true }],
@@ -209,18 +209,18 @@ describe('reasoning', () => {
     for (const ability of abilities) expect(ability).toMatchObject(facts);
   });
 
-  test('takes a budget at Claude up to 4.6, Gemini 2.5 and 3, and Qwen, on OpenRouter too, and nowhere else', () => {
+  test('takes a budget for Claude up to 4.6, Gemini 2.5 and 3, and Qwen, on OpenRouter too, and for no other model', () => {
     const taking = models.filter((model) => model.providers.some(({ reasoning }) => reasoning?.max_tokens === true)).map(({ id }) => id);
     expect(taking.filter((id) => !/^(?:mock$|claude-(?:opus|sonnet|haiku)-4(?:-[156])?$|gemini-[23]|qwen3\.[678]-(?:max|plus|flash))/.test(id))).toEqual([]);
     for (const { providerId, reasoning } of mappingsOf(/^(?:claude-\w+-4(?:-[156])?$|gemini-[23])/, /^openrouter$/)) expect([providerId, reasoning?.max_tokens]).toEqual(['openrouter', true]);
   });
 
-  test('begins at minimal for the first GPT-5 only', () => {
+  test('of auto-routed requests is minimal for the first GPT-5 only', () => {
     const minimal = models.filter((model) => model.providers.some(({ reasoning }) => reasoning?.auto_effort === 'minimal')).map(({ id }) => id);
     expect(minimal).toEqual(['gpt-5', 'gpt-5-mini', 'gpt-5-nano']);
   });
 
-  test('has no effort of auto-routed requests where plugins/dialects/reasoning.md says why, and nowhere else', () => {
+  test('has no effort for auto-routed requests exactly where plugins/dialects/reasoning.md gives a reason', () => {
     const without = models.flatMap(({ id, providers: all }) => (all.some(({ reasoning }) => reasoning?.auto_effort === null) ? [id] : []));
     const told = readFileSync(new URL('../../plugins/dialects/reasoning.md', import.meta.url), 'utf8');
     const rows = told.slice(told.indexOf('| no effort is chosen for |')).split('\n\n')[0] ?? '';
@@ -228,7 +228,7 @@ describe('reasoning', () => {
     expect(named).toEqual(new Set(without));
   });
 
-  test('of auto-routed requests is the smallest effort that the model takes from low on, but for the first GPT-5', () => {
+  test('of auto-routed requests has the lowest effort of the model from low on, except for the first GPT-5', () => {
     const upwards = ['low', 'medium', 'high', 'xhigh'] as const;
     for (const { id, providers: all } of models) {
       for (const { providerId, reasoning } of all) {
@@ -239,11 +239,11 @@ describe('reasoning', () => {
     }
   });
 
-  test('of OpenAI\'s models goes by the Responses API, which shows it; the others go by chat', () => {
+  test('of OpenAI\'s models uses the Responses API, which shows it; models without reasoning use chat completions', () => {
     for (const { externalId, dialect, reasoning } of mappingsOf(/^(?:gpt-(?!oss)|o\d)/, openai)) expect([externalId, dialect]).toEqual([externalId, reasoning === null ? null : 'openai-responses']);
   });
 
-  test('is not said of GPT-4', () => {
+  test('is off for GPT-4', () => {
     expect(mappingsOf(/^gpt-4/, /./).filter(({ reasoning }) => reasoning !== null)).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** What a person sees who edits a config file in an editor with the usual YAML extension: the first line of it is enough. */
+/** A config file in an editor with the usual YAML extension: the first line of the file is enough. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LanguageServer } from './language-server.ts';
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** Opens a text as a file beside the shipped one; gives `line:col message` from 1 and the file's uri. */
+/** Opens a text as a file in the folder of the shipped one; returns `line:col message`, counted from 1, and the uri of the file. */
 async function open(name: string, text: string): Promise<{ uri: string; underlined: string[] }> {
   const uri = new URL(name, root).href;
   const found = await server.diagnose(uri, `${modeline}\n${text}`);
@@ -36,12 +36,12 @@ describe('an editor', () => {
     expect(underlined).toEqual([]);
   });
 
-  test('lets a reference stand for a number and for an address', async () => {
+  test('accepts a reference in place of a number or an address', async () => {
     const { underlined } = await open('e.yaml', 'server: { port: "${PORT:-4000}" }\nproviders:\n  mine: { dialect: openai-chat, base_url: "${BASE_URL}" }\n');
     expect(underlined).toEqual([]);
   });
 
-  test('takes a file and an npm package for a plugin, and underlines a shipped one that is misspelt', async () => {
+  test('accepts a file and an npm package as a plugin, and underlines a misspelt shipped one', async () => {
     const { underlined } = await open('f.yaml', 'plugins:\n  - ./own.ts\n  - "@acme/gateway-quota"\n  - { use: gateway-quota, with: { limit: 1 } }\n  - auth/keyz\n');
     expect(underlined).toEqual([expect.stringMatching(/^6:5 /)]);
   });

@@ -1,4 +1,4 @@
-/** Files as a tired hand leaves them: loading never throws, points into the file, and quotes no secret. */
+/** Configs with random mistakes: loading never throws, each message has a place in the file, and no message quotes a secret. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { options } from './plugins.ts';
 const folder = mkdtempSync(join(tmpdir(), 'gateway-fuzz-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** In the text each stands as one character, so that no change of the text cuts one in two. None is a part of a longer word. */
+/** In the text each secret is one character, so that no change splits a secret. No secret is a part of a longer word. */
 const secrets = ['sk-S3CRETadmin0a1b2c3d4e', 'gwk_S3CRETcaller1a2b3c4d', 'sk-S3CRETprovider2a3b4c5d', 'sk-S3CRETpassword3a4b5c6d', 'sk-S3CRETbearer4a5b6c7d8e', 'sk-S3CRETphrase5a6b7c8d9e', 'sk-S3CREToption6a7b8c9d0e'];
 const env = { S3CRET: 'sk-S3CRETvariable7a8b9c0d' };
 const markOf = (index: number): string => String.fromCharCode(0xe100 + index);
@@ -67,7 +67,7 @@ plugins:
     with: { store: postgres, url: "postgres://bob:${marks[6]}@db:5432/log", retention_days: 30 }
 `;
 const json = JSON.stringify(parse(yaml), null, 2);
-/** Secrets whose setting alone tells what they are. */
+/** Secrets that only the name of their setting marks as secrets. */
 const plain = ['topsecretone', 'topsecrettwo', 'topsecretthree'];
 const withPlain = yaml.replace(marks[0] as string, 'topsecretone').replace(marks[1] as string, 'topsecrettwo').replace(marks[2] as string, 'topsecretthree');
 
@@ -99,7 +99,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
 );
 const file = fc.tuple(fc.constantFrom(yaml, json, yaml, JSON.stringify(parse(yaml))), fc.array(change, { minLength: 1, maxLength: 4 })).map(([text, changes]) => changes.reduce((all, one) => one(all), text));
 
-/** Everything that loading a file with this text has to say is sound. */
+/** Each message about a file with this text has a place in the file and no secret. */
 async function expectSound(text: string): Promise<void> {
   const path = join(folder, 'gateway.config.yaml');
   const whole = withSecrets(text);
@@ -118,8 +118,8 @@ async function expectSound(text: string): Promise<void> {
   for (const secret of [...secrets, ...plain, env.S3CRET]) expect(said).not.toContain(secret);
 }
 
-describe('a config that was changed in odd ways', () => {
-  it('is read or refused, at a place in the file, without a secret', async () => {
+describe('a config with random changes', () => {
+  it('is read, or refused with a place in the file and without a secret', async () => {
     await expectSound(yaml);
     await expectSound(json);
     await fc.assert(fc.asyncProperty(file, expectSound), runs(250));
@@ -127,7 +127,7 @@ describe('a config that was changed in odd ways', () => {
 });
 
 describe('a config whose lines were moved', () => {
-  it('shows no secret that its setting alone tells', async () => {
+  it('shows no secret that only its setting marks', async () => {
     const breaks = fc.nat().map((place): Change => (text) => {
       const after = Array.from(text.matchAll(/[:,{["] ?/g), ({ index, 0: { length } }) => index + length);
       const where = after[place % after.length] ?? 0;
@@ -143,7 +143,7 @@ describe('a config whose lines were moved', () => {
   }, 600_000);
 });
 
-describe('what such runs have found', () => {
+describe('a config that such a run found', () => {
   const hidden = 'topsecretvalue';
   it.each([
     ['in a list below its setting', `providers:\n  openai:\n    secret_access_key:\n      [${hidden}]\nmodels: []\n`],
@@ -175,7 +175,7 @@ describe('what such runs have found', () => {
   it.each([
     ['keys:\n- nmae: search\n  key: topsecretvalue\nmodels: []\n', '2 | - nmae: search'],
     ['keys:\n  - key: ${S3CRET}\n    mdoels: [a]\nmodels: []\n', '3 |     mdoels: [a]'],
-  ])('shows what is no secret in the list of keys: %j', async (text, shown) => {
+  ])('shows the parts of keys that are not secret: %j', async (text, shown) => {
     const path = join(folder, 'found.yaml');
     writeFileSync(path, text);
     const loaded = await loadConfig(path, options(env));

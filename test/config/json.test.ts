@@ -1,4 +1,4 @@
-/** JSON is read as JSON only where YAML would read the same, and its faults are told at the same places. */
+/** JSON is read as JSON only where YAML would give the same values, and its faults have the same places. */
 import * as fc from 'fast-check';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ import { runs } from '../_kit/fuzz.ts';
 import { folderOf } from './folder.ts';
 import { options } from './plugins.ts';
 
-/** What a writer of JSON may put between quotes: letters as they are, and each kind of escape. */
+/** The content of a JSON string: plain letters, and each kind of escape. */
 const letter = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 3 }).filter((text) => text.isWellFormed()).map((text) => JSON.stringify(text).slice(1, -1)),
   fc.nat(0xffff).map((code) => `\\u${code.toString(16).padStart(4, '0')}`),
@@ -31,13 +31,13 @@ const { map } = fc.letrec<{ tree: string; map: string }>((tie) => ({
 
 const load = async (text: string, env: Record<string, string> = {}): Promise<Loaded> => await loadConfig(join(folderOf({ 'gateway.config.yaml': text }), 'gateway.config.yaml'), options(env));
 
-/** All that there is to say about a file with this text. */
+/** All messages about a file with this text. */
 async function told(text: string, env: Record<string, string> = {}): Promise<string[]> {
   const loaded = await load(text, env);
   return (loaded.ok ? loaded.warnings : loaded.problems).map((problem) => headline(problem).replace(/^.*yaml:(?=\d)/, ''));
 }
 
-/** What the YAML reader makes of the text, or null where it has something against it. */
+/** The value of the text as YAML, or null where the YAML reader finds a fault. */
 function asYaml(text: string): unknown {
   const findings = createFindings();
   const source = parseSource('', '', text);
@@ -46,11 +46,11 @@ function asYaml(text: string): unknown {
   return [...errors, ...warnings, ...findings.problems].length === 0 ? source.document.toJS() : null;
 }
 
-/** Of everything in a value, and of something that is not there. */
+/** The paths of everything in a value, and one path that does not exist. */
 const pathsIn = (value: unknown): Path[] => [[], ['not there'], ...(typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([key, item]) => pathsIn(item).map((path): Path => [Array.isArray(value) ? Number(key) : key, ...path])) : [])];
 
 describe('JSON', () => {
-  test('of any kind means what it means as YAML', () => {
+  test('of any kind has the same values as in YAML', () => {
     let read = 0;
     fc.assert(
       fc.property(around(map), (text) => {
@@ -64,12 +64,12 @@ describe('JSON', () => {
     expect(read).toBeGreaterThan(2000);
   });
 
-  test('has everything where YAML has it', () => {
+  test('has everything at the same place as YAML', () => {
     fc.assert(
       fc.property(around(map), (text) => {
         const json = parseSource('', '', text);
         if (json.json.value === null) return;
-        // the same text, and no JSON any more
+        // the same text, with a change that makes it invalid JSON
         const yaml = parseSource('', '', `${text} #`);
         for (const path of pathsIn(json.json.value)) {
           expect(json.find(path)).toEqual(yaml.find(path));
@@ -80,12 +80,12 @@ describe('JSON', () => {
   });
 
   test.each([
-    ['a key that stands twice', '{"a": 1, "b": 2, "a" : 3}', 'a key is in the same map twice'],
-    ['a key that stands twice further in', '{"a": [{"b": {"c": 1, "c": 2}}]}', 'a key is in the same map twice'],
-    ['a key that stands twice, escaped once', '{"a": 1, "\\u0061": 2}', 'a key is in the same map twice'],
+    ['a repeated key', '{"a": 1, "b": 2, "a" : 3}', 'a key is in the same map twice'],
+    ['a repeated key in an inner map', '{"a": [{"b": {"c": 1, "c": 2}}]}', 'a key is in the same map twice'],
+    ['a repeated key, once with escapes', '{"a": 1, "\\u0061": 2}', 'a key is in the same map twice'],
     ['a reference', '{"a": "${B}"}', 'it has a reference, ${...} or $$'],
     ['a reference in escapes', '{"a": "\\u0024{B}"}', 'it has a reference, ${...} or $$'],
-    ['a dollar that is doubled', '{"a": "$$"}', 'it has a reference, ${...} or $$'],
+    ['a doubled dollar sign', '{"a": "$$"}', 'it has a reference, ${...} or $$'],
     ['a prototype', '{"__proto__": {}}', 'it has the key "__proto__"'],
     ['a prototype in escapes', '{"a": {"\\u005f_proto__": {}}}', 'it has the key "__proto__"'],
     ['a backslash in a key', '{"a": {"\\\\": 1}}', 'it has a key with a backslash'],
@@ -93,7 +93,7 @@ describe('JSON', () => {
     ['a comment', '{"a": 1} # one', 'it is not valid JSON'],
     ['YAML in braces', '{a: secret}', 'it is not valid JSON'],
     ['nothing', '', 'it does not begin with {'],
-  ])('with %s is left to YAML', (_, text, why) => expect(readJson(text)).toEqual({ value: null, why }));
+  ])('with %s is left to the YAML reader', (_, text, why) => expect(readJson(text)).toEqual({ value: null, why }));
 
   test.each([
     '{}',
@@ -102,7 +102,7 @@ describe('JSON', () => {
     '{"a": "from $5", "b": ":x", "c": ": ", "d": "\\": ", "e": "__proto__"}',
   ])('is read: %s', (text) => expect(readJson(text)).toEqual({ value: JSON.parse(text) as unknown }));
 
-  test('has its faults told at their places', async () => {
+  test('has its faults reported at their places', async () => {
     expect(await told('{\n "providers": {"mock": {}},\n "modles": [],\r\n "server": {"port": "80", "data_dir": 1.50}\n}')).toEqual([
       '3:2 modles: unknown key, did you mean "models"?',
       '4:21 server.port: expected integer, got string "80", did you mean 80 (without quotes)?',
@@ -110,14 +110,14 @@ describe('JSON', () => {
     ]);
   });
 
-  test('with references has them resolved, and what is wrong with them told at its place', async () => {
+  test('with references has them resolved, and their faults reported at their places', async () => {
     const text = '{"server": {"port": "${PORT}",\n "admin_key": "${KEY}"}}';
     const good = await load(text, { PORT: '5000', KEY: 'caf\u00e9-0123456789abcdef' });
     expect(good.ok && [good.config.server.port, good.config.server.adminKey?.reveal()]).toEqual([5000, 'caf\u00e9-0123456789abcdef']);
     expect(await told(text, { PORT: '5000' })).toEqual(['2:15 server.admin_key: KEY is not set, set the variable, or write ${KEY:-a default}']);
   });
 
-  test('on one long line has its faults told without it', async () => {
+  test('on one long line has its faults reported without the line', async () => {
     const loaded = await load(JSON.stringify({ models: Array.from({ length: 200 }, (_, at) => ({ id: `m-${at}`, nme: '' })) }));
     expect(loaded.ok ? [] : loaded.problems).toContainEqual(expect.objectContaining({ line: 1, col: 46, path: 'models[1].nme', source: '', length: 5 }));
   });

@@ -1,4 +1,4 @@
-/** The YAML language server that editors run, driven over its standard input and output. */
+/** The YAML language server that editors run, used over its standard input and output. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -8,9 +8,9 @@ export interface Diagnostic {
 }
 
 export interface LanguageServer {
-  /** What the editor underlines in this text, opened as this file. */
+  /** The faults that the editor underlines in this text, opened as this file. */
   diagnose(uri: string, text: string): Promise<Diagnostic[]>;
-  /** The labels that it offers at a place (from 0) of the text that was opened last. */
+  /** The labels that the editor offers at a place (from 0) of the text that was opened last. */
   complete(uri: string, line: number, character: number): Promise<string[]>;
   stop(): void;
 }
@@ -58,7 +58,7 @@ export async function startLanguageServer(): Promise<LanguageServer> {
       if (head === undefined || pending.length < head.length + Number(length)) return;
       const message = JSON.parse(pending.subarray(head.length, head.length + Number(length)).toString()) as Message;
       pending = pending.subarray(head.length + Number(length));
-      // the server asks for settings and for leave to register; it gets nothing, and goes by the settings sent below
+      // the server asks for settings and for permission to register; it gets null, and uses the settings that are sent below
       if (message.method !== undefined && message.id !== undefined) send({ id: message.id, result: null });
       for (const listener of listeners) listener(message);
     }

@@ -17,7 +17,7 @@ import { options } from './plugins.ts';
 
 type Files = Readonly<Record<string, string | Uint8Array>>;
 
-/** Loads `gateway.config.yaml` of a folder with these files; a text is that file alone. */
+/** Loads `gateway.config.yaml` of a folder with these files; a text means a folder with that file alone. */
 async function load(files: Files | string, env: Record<string, string | undefined> = {}): Promise<Loaded & { folder: string }> {
   const folder = folderOf(typeof files === 'string' ? { 'gateway.config.yaml': files } : files);
   return { ...(await loadConfig(join(folder, 'gateway.config.yaml'), options(env))), folder };
@@ -47,24 +47,24 @@ providers:
 models: []
 `;
 
-  test('give the values of their anchor, before which a field of the map itself comes', async () => {
+  test('give the values of their anchor, and a field of the map itself replaces one of them', async () => {
     const { providers } = await loadGood(file('${KEY}'), { KEY: 'k' });
     const facts = [...providers.values()].map(({ id, baseUrl, apiKey, trainsOnData }) => [id, baseUrl, apiKey?.reveal() ?? null, trainsOnData]);
     expect(facts).toEqual([['one', 'http://127.0.0.1:1/v1', 'k', null], ['whole', 'http://127.0.0.1:1/v1', 'k', null], ['merged', 'http://127.0.0.1:2/v1', 'k', null], ['other', 'http://127.0.0.1:1/v1', null, null], ['chained', 'http://127.0.0.1:1/v1', 'k', false]]);
   });
 
-  test('turn a provider off whose key is a variable of the anchor that is not set', async () => {
+  test('turn a provider off where the key is an unset variable in the anchor', async () => {
     const { providers } = await loadGood(file('${KEY}'));
     expect([...providers.values()].map(({ id, missing }) => [id, missing])).toEqual([['one', 'KEY'], ['whole', 'KEY'], ['merged', 'KEY'], ['other', null], ['chained', 'KEY']]);
   });
 
-  test('are no keys that stand in the file, where the anchor has a reference', async () => {
+  test('give no warning of a key in the file where the anchor has a reference', async () => {
     const loaded = await load(file('${KEY}').replaceAll('127.0.0.1', '10.0.0.1'), { KEY: 'k' });
     expect(loaded.ok && loaded.warnings).toEqual([]);
   });
 });
 
-describe('a small file', () => {
+describe('a small config file', () => {
   const small = 'providers:\n  mock: {}\nmodels:\n' + model('a');
 
   test('gets the defaults of the server', async () => {
@@ -90,12 +90,12 @@ describe('a small file', () => {
     expect((await loadGood(small)).plugins.map(({ use }) => use)).toEqual(options().shippedPlugins);
   });
 
-  test('keeps its data beside itself', async () => {
+  test('has its data directory in its own folder', async () => {
     const loaded = await load(small);
     expect(loaded.ok && loaded.config.server.dataDir).toBe(join(loaded.folder, 'data'));
   });
 
-  test('takes a commented-out block for an absent one', async () => {
+  test('treats a commented-out block as absent', async () => {
     expect((await loadGood(`keys:\n#  - name: a\n${small}`)).keys).toEqual([]);
   });
 });
@@ -115,7 +115,7 @@ describe('reasoning of a mapping', () => {
 });
 
 describe('policies', () => {
-  test('inherit what they leave out', async () => {
+  test('inherit the settings that they leave out', async () => {
     const { routing } = await loadGood(`providers: { mock: {} }\nmodels:\n${model('a')}routing:\n  default: { max_attempts: 5, timeout_ms: { idle: 9 } }\n  models:\n    auto: { candidates: [a], strategy: ordered, timeout_ms: { connect: 7 } }\n`);
     expect(routing.models.get('auto')).toEqual({ candidates: [{ model: 'a', weight: 1 }], fallbacks: [], rules: [], sticky: null, hedgeMs: null, cache: false, strategy: 'ordered', maxAttempts: 5, retry: { sameTarget: 1, baseMs: 200, maxMs: 2000 }, timeouts: { connect: 7, firstByte: 120000, idle: 9, total: 900000 } });
   });
@@ -135,12 +135,12 @@ describe('providers', () => {
     expect(providers.get('openai')).toMatchObject({ apiKey: null, keyPool: [], missing: 'NOT_SET' });
   });
 
-  test('lose the slash at the end of their address', async () => {
+  test('have an address without the slash at its end', async () => {
     const { providers } = await loadGood('providers: { mine: { dialect: openai-chat, base_url: "http://10.0.0.5/v1/", api_key: none } }');
     expect(providers.get('mine')).toMatchObject({ baseUrl: 'http://10.0.0.5/v1', apiKey: null });
   });
 
-  test('are off while their variable is not set, and say which', async () => {
+  test('are off while their variable is not set, with its name', async () => {
     const { providers } = await loadGood('providers: { openai: { api_key: ${OPENAI_API_KEY}, trains_on_data: false } }', { OPENAI_API_KEY: '' });
     expect(providers.get('openai')).toMatchObject({ missing: 'OPENAI_API_KEY', apiKey: null, trainsOnData: false });
   });
@@ -152,7 +152,7 @@ describe('providers', () => {
     expect([settings['passphrase'], settings['secret_access_key']].map((secret) => (secret as Secret).reveal())).toEqual(['p', 's']);
   });
 
-  test('keep a setting secret that their own dialect says is one, whatever another dialect calls it', async () => {
+  test('keep a setting secret that is secret in their own dialect, also where another dialect has it as plain text', async () => {
     const { providers } = await loadGood('providers: { cloud: { passphrase: the-phrase }, machines: { auth: machine, project: x, passphrase: p } }');
     expect(inspect(providers.get('cloud'))).not.toContain('the-phrase');
     expect(providers.get('machines')?.settings).toEqual({ project: 'x', passphrase: 'p' });
@@ -167,40 +167,40 @@ describe('providers', () => {
 const loadPort = (env: Record<string, string | undefined>, more: Files = {}): Promise<Config> => loadGood({ 'gateway.config.yaml': 'server: { port: "${PORT:-4000}" }', ...more }, env);
 
 describe('references', () => {
-  test('become what the schema wants at their place', async () => {
+  test('get the type that the schema wants', async () => {
     expect((await loadPort({ PORT: '5000' })).server.port).toBe(5000);
     expect((await loadPort({})).server.port).toBe(4000);
   });
 
-  test('see .env, .env.local over it, and the process over both', async () => {
+  test('are read from the process first, then from .env.local, then from .env', async () => {
     const files = { '.env': 'PORT=1\n', '.env.local': 'PORT=2\n' };
     expect((await loadPort({}, { '.env': 'PORT=1\n' })).server.port).toBe(1);
     expect((await loadPort({}, files)).server.port).toBe(2);
     expect((await loadPort({ PORT: '3' }, files)).server.port).toBe(3);
   });
 
-  test('see .env as Windows writes it; where it is no UTF-8, that is the fault', async () => {
+  test('are read from .env as Windows writes it, and a file that is not UTF-8 is a fault', async () => {
     expect((await loadPort({}, { '.env': '\uFEFFPORT=1\r\n' })).server.port).toBe(1);
     expect(await faults({ 'gateway.config.yaml': 'server: { port: "${PORT:-4000}" }', '.env': Buffer.from('\uFEFFPORT=1\n', 'utf16le') })).toEqual(['.env:1:1 is not UTF-8 text, save it as UTF-8']);
   });
 
-  test('read files, without the newline at their end', async () => {
+  test('can read files, without the newline at their end', async () => {
     const { server } = await loadGood({ 'gateway.config.yaml': 'server: { admin_key: "${file:./secrets/admin}" }', 'secrets/admin': 'abc-0123456789abcdef\n' });
     expect(server.adminKey?.reveal()).toBe('abc-0123456789abcdef');
   });
 
-  test('cannot bring YAML with them', async () => {
+  test('cannot insert YAML', async () => {
     const { server } = await loadGood('server: { data_dir: "${DIR}" }', { DIR: '/x, port: 1 }\nplugins: []' });
     expect(server).toMatchObject({ port: 4000, dataDir: '/x, port: 1 }\nplugins: []' });
   });
 
-  test('are not quoted with what they hold when they do not fit', async () => {
+  test('are not quoted with their value when it does not fit', async () => {
     expect(await faults('server: { port: "${PORT}" }', { PORT: 'tell-nobody' })).toEqual(['gateway.config.yaml:1:17 server.port: expected integer, got the value of ${PORT}']);
   });
 });
 
 describe('false from the environment', () => {
-  test('is false where a number or a text may stand too', async () => {
+  test('is false where a number or a text is allowed too', async () => {
     const { routing, providers } = await loadGood(`providers: { mock: { breaker: "\${OFF}" } }\nmodels:\n${model('a')}routing: { default: { hedge_ms: 300, sticky: conversation }, models: { a: { hedge_ms: "\${OFF}", sticky: "\${OFF}" } } }\nplugins: [stream/mock, route/sticky]`, { OFF: 'false' });
     expect([routing.models.get('a')?.hedgeMs, routing.models.get('a')?.sticky, providers.get('mock')?.breaker]).toEqual([null, null, null]);
   });
@@ -209,12 +209,12 @@ describe('false from the environment', () => {
 describe('included files', () => {
   const main = `include: [./catalogue/*.yaml]\nproviders: { mock: {} }\nmodels:\n${model('b', ', name: Ours')}`;
 
-  test('come first, and the one that includes them wins by id', async () => {
+  test('come first, and the including file wins where ids are the same', async () => {
     const { models } = await loadGood({ 'gateway.config.yaml': main, 'catalogue/one.yaml': `models:\n${model('a')}${model('b', ', name: Theirs')}` });
     expect(models.map(({ id, name }) => [id, name])).toEqual([['a', 'a'], ['b', 'Ours']]);
   });
 
-  test('are named by their problems', async () => {
+  test('are named in their problems', async () => {
     expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': 'modles: []\n' })).toEqual(['catalogue/one.yaml:1:1 modles: unknown key, did you mean "models"?']);
   });
 
@@ -230,7 +230,7 @@ describe('included files', () => {
     ['limits', '[{ by: all, requests_per_minute: 1 }]'],
     ['redis', '{ url: "redis://127.0.0.1:6379" }'],
     ['alerts', '{ rules: [{ provider_down: true }] }'],
-  ])('may not decide for the whole gateway: %s', async (block, value) => {
+  ])('may not have a setting of the whole gateway: %s', async (block, value) => {
     expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': `${block}: ${value}\n` })).toEqual([
       `catalogue/one.yaml:1:1 ${block}: does not belong into an included file, move it to the main config file`,
     ]);
@@ -240,7 +240,7 @@ describe('included files', () => {
     expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': 'routing: { default: { max_attempts: 1 } }\n' })).toEqual([expect.stringContaining('one.yaml:1:12 routing.default: does not belong')]);
   });
 
-  test('may be links; one to nothing is a fault with its place', async () => {
+  test('may be links; a link to a missing file is a fault with its place', async () => {
     const folder = folderOf({ 'gateway.config.yaml': main, 'catalogue/one.yaml': `models:\n${model('a')}`, 'two.txt': `models:\n${model('c')}` });
     symlinkSync('../two.txt', join(folder, 'catalogue/two.yaml'));
     const read = async (): Promise<Loaded> => await loadConfig(join(folder, 'gateway.config.yaml'), options());
@@ -251,7 +251,7 @@ describe('included files', () => {
     expect(broken.ok ? [] : broken.problems.map((problem) => headline(problem).replaceAll(`${folder}/`, ''))).toEqual(['catalogue/two.yaml:1:1 is a link to a file that does not exist, create that file, or remove the link']);
   });
 
-  test('are files: a folder is a fault at the place that names it', async () => {
+  test('must be files: a folder is a fault at the place that names it', async () => {
     expect(await faults({ 'gateway.config.yaml': 'include: [./catalogue, ./catalogue/]\nproviders: { mock: {} }', 'catalogue/one.yaml': '' })).toEqual([
       'gateway.config.yaml:1:11 include[0]: is a folder, and files are included, for example ./catalogue/*.yaml',
       'gateway.config.yaml:1:24 include[1]: is a folder, and files are included, for example ./catalogue/*.yaml',
@@ -263,20 +263,20 @@ describe('included files', () => {
     expect(models.map(({ id }) => id)).toEqual(['a', 'b']);
   });
 
-  test('that cannot be read draw no faults from what they may hold', async () => {
+  test('that cannot be read cause no faults about missing entries', async () => {
     const problems = await faults({ 'gateway.config.yaml': `include: [./p.yaml]\nmodels:\n${model('a')}`, 'p.yaml': 'providers: {' });
     expect(problems).toEqual([expect.stringContaining('p.yaml:1:')]);
   });
 
-  test('that cannot be read draw no other faults when they are read again', async () => {
+  test('that cannot be read cause no other faults when they are read again', async () => {
     const files = { 'gateway.config.yaml': `include: [./p.yaml]\nmodels:\n${model('a')}`, 'p.yaml': 'providers: {' };
     await faults(files);
     expect(await faults(files)).toEqual([expect.stringContaining('p.yaml:1:')]);
   });
 });
 
-describe('everything that was read', () => {
-  test('is listed, so that it can be watched', async () => {
+describe('a config that was read', () => {
+  test('lists its files, so that they can be watched', async () => {
     const loaded = await load({ 'gateway.config.yaml': 'include: [./a.yaml]\nserver: { admin_key: "${file:key}" }', 'a.yaml': 'models: []', key: 'k-0123456789abcdef', '.env': 'A=1' });
     expect(loaded.files.map((file) => file.slice(loaded.folder.length + 1)).toSorted()).toEqual(['.env', '.env.local', 'a.yaml', 'gateway.config.yaml', 'key']);
   });
@@ -293,7 +293,7 @@ describe('secrets', () => {
   const file = 'server: { admin_key: "${A}" }\nkeys: [{ name: k, key: "${B}" }]\nproviders: { openai: { api_key: "${C}" }, cloud: { passphrase: "${D}", session_token: "${E}" } }\nplugins: [auth/keys, dialects/openai-chat, dialects/cloud, { use: log/journal, with: { url: "postgres://u:${F}@h/d" } }]';
   const env = Object.fromEntries(['A', 'B', 'C', 'D', 'E', 'F'].map((name) => [name, `very-secret-value-${name}`]));
 
-  test('are in nothing that is printed', async () => {
+  test('are not shown when the config is printed', async () => {
     const config = await loadGood(file, env);
     const printed = [JSON.stringify(config), inspect(config, { depth: 20, showHidden: true }), JSON.stringify([...config.providers.values()])].join('\n');
     expect(printed).not.toContain('very-secret');
@@ -332,7 +332,7 @@ describe('the hash', () => {
 });
 
 describe('the command line', () => {
-  test('wins over the file, and is judged like it', async () => {
+  test('replaces values of the file, and is checked in the same way', async () => {
     const folder = folderOf({ 'gateway.config.yaml': 'server: { port: 1 }' });
     const file = join(folder, 'gateway.config.yaml');
     const good = await loadConfig(file, { ...options(), overrides: { port: 5000 } });
@@ -349,7 +349,7 @@ describe('the command line', () => {
     expect(await faults({ 'gateway.config.yaml': new Uint8Array([0xff, 0xfe, 0x00]) })).toEqual([expect.stringContaining('1:1 is not UTF-8 text, save it as UTF-8')]);
   });
 
-  test('takes a catalogue of 2,000 models with five priced mappings each, in one file', async () => {
+  test('accepts a catalogue of 2,000 models with five priced mappings each, in one file', async () => {
     const providers = ['a', 'b', 'c', 'd', 'e'].map((providerId) => ({ providerId, externalId: `vendor/model`, pricing: { prompt: '0.00000125', completion: '0.00001' }, tools: true, reasoning: true }));
     const models = Array.from({ length: 2000 }, (_, at) => ({ id: `model-${at}`, providers }));
     const mock = { dialect: 'mock' };
@@ -357,13 +357,13 @@ describe('the command line', () => {
     expect(config.models.length).toBe(2000);
   });
 
-  test('may open the door where another plugin guards it', async () => {
+  test('may open the port to others where another plugin checks keys', async () => {
     expect((await loadGood('server: { host: 0.0.0.0 }\nplugins: [auth/tokens]')).server.host).toBe('0.0.0.0');
   });
 });
 
 describe('the text for a terminal', () => {
-  test('shows each problem with its line, and counts', async () => {
+  test('shows each problem with its line, and their number', async () => {
     const loaded = await load('modles: []\nserver:\n  port: "8787"\n');
     expect(loaded.ok ? '' : formatProblems(loaded.problems).replaceAll(`${loaded.folder}/`, '')).toBe(
       [
@@ -380,7 +380,7 @@ describe('the text for a terminal', () => {
   });
 });
 
-describe('words that stand in two places', () => {
+describe('words that are written in two places', () => {
   test('are the same in the schema and in the core', () => {
     const { reasoning } = mappingSchema.properties;
     expect(policySchema.properties.strategy.enum).toEqual(strategies);

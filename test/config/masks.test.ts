@@ -9,13 +9,13 @@ import { loadPlugin } from '../_kit/gateway.ts';
 import { folderOf } from './folder.ts';
 import { options } from './plugins.ts';
 
-test('keys that were written as a map of secrets are hidden, those of a list are shown without theirs', () => {
+test('keys that were written as a map of secrets are hidden, and keys of a list are shown without their secrets', () => {
   const shown = (lines: readonly string[]): string[] => lines.map((line, at) => maskPart(line, lines.slice(0, at).toReversed()));
   expect(shown(['keys:', '', '  alice: topsecret', '  bob: other'])).toEqual(['keys:', '', '  ****** *********', '  **** *****']);
   expect(shown(['keys:', '', '  - name: alice', '    models: [a]', '    key: topsecret', '  - { name: bob, key: other }'])).toEqual(['keys:', '', '  - name: alice', '    models: [a]', '    key: *********', '  - { name: bob, key: ***** }']);
 });
 
-test('the values of headers are hidden, whatever the names', () => {
+test('the values of headers are hidden, whatever their names', () => {
   const shown = (lines: readonly string[]): string[] => lines.map((line, at) => maskPart(line, lines.slice(0, at).toReversed()));
   expect(shown(['with:', '  headers:', '    x-team: topsecret', '    x-org: ${ORG}', '  batch_size: 10'])).toEqual(['with:', '  headers:', '    x-team: *********', '    x-org: ${ORG}', '  batch_size: 10']);
 });
@@ -62,7 +62,7 @@ describe('a line of the file', () => {
     expect(maskLine(line)).toBe(line);
   });
 
-  test('of the catalogue is shown as it is', () => {
+  test('of the catalogue is shown unchanged', () => {
     const folder = join(import.meta.dirname, '../../config/catalogue');
     const lines = globSync('*.yaml', { cwd: folder }).flatMap((file) => readFileSync(join(folder, file), 'utf8').split('\n'));
     expect(lines.filter((line) => maskLine(line) !== line)).toEqual([]);
@@ -73,7 +73,7 @@ test('a value is a secret by the name of its setting, or of the list that it is 
   expect([['keys', 0, 'hash'], ['server', 'admin_keys', 0], ['providers', 'openai', 'api_key'], ['models', 0, 'id'], ['server', 'require_keys']].map(isSecretPath)).toEqual([true, true, true, false, false]);
 });
 
-test('no message of the file quotes a secret, wherever it stands', async () => {
+test('no message about the file quotes a secret, at any place in it', async () => {
   const secret = 'sk-live-abcdefgh12345678';
   const folder = folderOf({
     'gateway.config.yaml': [
@@ -99,7 +99,7 @@ test.each<[string, string, readonly string[]]>([
   ['the name of a dialect', 'providers: { up: { dialect: "${HIDDEN}", api_key: x } }', ['the dialect "${HIDDEN}"']],
   ['a date', 'keys: [{ name: team, key: a-key-of-the-test-0123, expires: "${file:./hidden}" }]', ['"${file:./hidden}" is not a date']],
   ['a word', 'routing: { default: { strategy: "${file:./hidden}" } }', ['the value of ${file:./hidden}']],
-])('no message shows what a reference stands for: %s', async (_, text, shown) => {
+])('no message shows the value of a reference: %s', async (_, text, shown) => {
   const folder = folderOf({ 'gateway.config.yaml': text, hidden: 'hidden-value\n' });
   const loaded = await loadConfig(join(folder, 'gateway.config.yaml'), { env: { HIDDEN: 'hidden-value' }, loadPlugin, shippedPlugins });
   const messages = loaded.ok ? '' : loaded.problems.map(headline).join('\n');

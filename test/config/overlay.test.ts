@@ -1,4 +1,4 @@
-/** What a config file says of models that it includes. */
+/** A config file that changes the models that it includes. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
@@ -39,22 +39,22 @@ const said = async (main: string): Promise<string[]> => {
 };
 
 describe('an included catalogue', () => {
-  test('offers what the declared providers serve, and nothing else', async () => {
+  test('offers the models that the declared providers serve, and no others', async () => {
     expect((await modelsOf('')).map(({ id, providers }) => [id, providers.map(({ providerId }) => providerId)])).toEqual([['large', ['mock']]]);
   });
 
-  test('has its models left out of policies where no declared provider serves them', async () => {
+  test('has models left out of policies where no declared provider serves them', async () => {
     expect(await said('routing: { models: { auto: { candidates: [small, large] }, small: { strategy: ordered } } }')).toEqual([
       '3:43 routing.models.auto.candidates[0]: no declared provider serves "small", so it is left out',
       '3:60 routing.models.small: no declared provider serves "small", so it is left out',
     ]);
   });
 
-  test('is at fault nowhere, but a policy of which nothing is left is', async () => {
+  test('has no faults, but a policy without any model left is a fault', async () => {
     expect(await said('routing: { models: { auto: { candidates: [small] } } }')).toEqual(['3:42 routing.models.auto.candidates: none of these models is served here, name another one, or declare a provider that serves one of them']);
   });
 
-  test('is laid under the file that includes it: a provider that nobody declares is a fault there', async () => {
+  test('may have an undeclared provider, and the file that includes it may not', async () => {
     expect(await said('models: [{ id: own, free: true, providers: [{ providerId: moc }] }]')).toEqual(['3:59 models[0].providers[0].providerId: no provider is called "moc", did you mean "mock"?']);
   });
 });
@@ -62,36 +62,36 @@ describe('an included catalogue', () => {
 describe('a model of one\'s own file', () => {
   const large = async (own: string): Promise<Model> => (await modelsOf(`models:\n  - { id: large, ${own} }\n`))[0] as Model;
 
-  test('changes what it names, and leaves the rest of the included one', async () => {
+  test('changes the fields that it has, and keeps the rest of the included model', async () => {
     const model = await large('name: Our large one, architecture: { tokenizer: own }');
     expect(model).toMatchObject({ name: 'Our large one', aliases: ['large-1'], context_length: 1000, architecture: { input_modalities: ['text', 'image'], tokenizer: 'own' }, pricing: { prompt: '0.000001' } });
     expect(model.providers).toMatchObject([{ externalId: 'large-2025', tools: true }]);
   });
 
-  test('replaces prices as a whole, since they belong together', async () => {
+  test('replaces all prices together', async () => {
     expect((await large('pricing: { prompt: "0.5" }')).pricing).toEqual({ prompt: '0.5' });
   });
 
-  test('has its mappings laid over those of the same provider', async () => {
+  test('changes the included mapping of the same provider', async () => {
     const { providers } = await large('providers: [{ providerId: mock, externalId: our-name }]');
     expect(providers).toMatchObject([{ externalId: 'our-name', tools: true, vision: true, reasoning: { efforts: ['low', 'high'] } }]);
   });
 
-  test('adds mappings of other providers behind the included ones', async () => {
+  test('adds mappings of other providers after the included ones', async () => {
     const loaded = await modelsOf('models:\n  - { id: large, providers: [{ providerId: mock, externalId: a }] }\n  - { id: small, providers: [{ providerId: mock, externalId: b, tools: true }] }\n');
     expect(loaded.map(({ id, providers }) => [id, providers.map(({ externalId, tools }) => [externalId, tools])])).toEqual([['large', [['a', true]]], ['small', [['b', true]]]]);
   });
 
-  test('replaces the whole list where it says so', async () => {
+  test('replaces the whole list of mappings where it asks for that', async () => {
     const { providers } = await large('providers: { replace: [{ providerId: mock, externalId: only }] }');
     expect(providers).toMatchObject([{ externalId: 'only', tools: false, vision: false, reasoning: null }]);
   });
 
-  test('names its providers where no included model does', async () => {
+  test('needs its providers where no included model has any', async () => {
     expect(await said('models: [{ id: own, free: true }]')).toEqual(['3:10 models[0]: needs "providers", no included file has a model with this id']);
   });
 
-  test('is judged at the place where the fault stands', async () => {
+  test('has its faults at their places in the file', async () => {
     expect(await said('models: [{ id: large, deprecated_at: soon }]')).toEqual(['3:38 models[0].deprecated_at: "soon" is not a date, write it as 2026-01-31 or 2026-01-31T12:00:00Z']);
   });
 });
@@ -102,17 +102,17 @@ describe('deployments of a provider', () => {
     return loadConfig(join(folder, 'gateway.config.yaml'), options({}));
   };
 
-  test('give models their names there', async () => {
+  test('set the names of models at the provider', async () => {
     const loaded = await deployed('{ large: our-large }');
     expect(loaded.ok && loaded.config.models[0]?.providers[0]).toMatchObject({ externalId: 'our-large', tools: true });
   });
 
-  test('are pointed out where the provider does not serve the model', async () => {
+  test('give a warning where the provider does not serve the model', async () => {
     const loaded = await deployed('{ larg: our-large }');
     expect(loaded.ok && loaded.warnings.map(({ message, hint }) => [message, hint])).toEqual([['the provider serves no model with the id "larg"', 'did you mean "large"?']]);
   });
 
-  test('of a model that only another provider serves are not answered with the same name', async () => {
+  test('give a warning without a suggestion of the same name where only another provider serves the model', async () => {
     const files = { 'gateway.config.yaml': 'include: [catalogue.yaml]\nproviders: { mock: {}, other: { dialect: mock, deployments: { large: our-large, larg: b } } }\n', 'catalogue.yaml': catalogue };
     const loaded = await loadConfig(join(folderOf(files), 'gateway.config.yaml'), options({}));
     expect(loaded.ok && loaded.warnings.map(({ message, hint }) => [message, hint])).toEqual([
@@ -123,7 +123,7 @@ describe('deployments of a provider', () => {
 });
 
 describe('a fault of a whole block', () => {
-  test('is told, and what follows from it is counted', async () => {
+  test('is reported, and the faults that it causes are counted', async () => {
     const { formatProblems } = await import('../../config/problems.ts');
     const folder = folderOf({ 'gateway.config.yaml': 'provders: { openai: { api_key: "${NOT_SET}" } }\nmodels:\n  - { id: a, free: true, providers: [{ providerId: openai }] }\n  - { id: b, free: true, providers: [{ providerId: openai }] }\n' });
     const loaded = await loadConfig(join(folder, 'gateway.config.yaml'), options({}));

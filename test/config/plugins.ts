@@ -1,4 +1,4 @@
-/** Plugins in their real shape and without a life of their own, so that loading can be tested apart from features. */
+/** Plugins in their real shape that do nothing, so that loading is tested without features. */
 import type { Dialect, Identity } from '../../core/wire/dialect.ts';
 import type { AnyPlugin } from '../../core/host/plugin.ts';
 import type { LoadOptions } from '../../config/load.ts';
@@ -59,7 +59,7 @@ const known: readonly AnyPlugin[] = [
 
 const byName = new Map(known.map((item) => [item.name, item]));
 
-/** Loads the plugins above; `.` paths load a plugin of that name. */
+/** Loads the plugins above; a path that begins with `.` loads a plugin of that name. */
 async function loadPlugin(use: string): Promise<AnyPlugin> {
   const found = use.startsWith('.') ? plugin('own/plugin') : byName.get(use);
   if (found === undefined) throw new Error(`no plugin is called "${use}", ${didYouMean(use, byName.keys()) ?? 'see the list of plugins'}`);

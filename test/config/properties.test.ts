@@ -16,8 +16,8 @@ import { options } from './plugins.ts';
 
 const letter = fc.stringMatching(/^[a-z_]$/);
 
-/** One slip of the finger: a letter more, less, another, or two swapped. */
-const slip = (word: string): fc.Arbitrary<string> =>
+/** One typing mistake: a letter inserted, deleted, replaced, or two letters swapped. */
+const mistyped = (word: string): fc.Arbitrary<string> =>
   fc.tuple(fc.nat(word.length - 1), letter, fc.constantFrom('insert', 'delete', 'replace', 'swap')).map(([at, other, kind]) => {
     const [before, after] = [word.slice(0, at), word.slice(at)];
     if (kind === 'insert') return before + other + after;
@@ -26,7 +26,7 @@ const slip = (word: string): fc.Arbitrary<string> =>
     return before + after.charAt(1) + after.charAt(0) + after.slice(2);
   });
 
-describe('a key with one slip', () => {
+describe('a key with one typing mistake', () => {
   test.each([
     ['root', gatewaySchema],
     ['server', serverSchema],
@@ -35,7 +35,7 @@ describe('a key with one slip', () => {
   ])('is recognised at %s', (_, { properties }) => {
     const known = Object.keys(properties);
     const isOnlyNeighbour = (name: string, word: string): boolean => !known.some((other) => other !== word && distance(name, other) <= 2);
-    const misspelt = fc.constantFrom(...known.filter((word) => word.length > 2)).chain((word) => slip(word).map((name) => ({ word, name })));
+    const misspelt = fc.constantFrom(...known.filter((word) => word.length > 2)).chain((word) => mistyped(word).map((name) => ({ word, name })));
     fc.assert(
       fc.property(misspelt, ({ word, name }) => {
         fc.pre(!known.includes(name) && isOnlyNeighbour(name, word));
@@ -48,7 +48,7 @@ describe('a key with one slip', () => {
 describe('a text without references', () => {
   const scalar = fc.oneof(fc.string({ unit: 'binary', minLength: 1 }), fc.stringMatching(/^[${}:\-a-z "'#]+$/)).filter((text) => text.isWellFormed() && !text.includes('${') && !text.includes('$$'));
 
-  test('comes through as it is', async () => {
+  test('is read unchanged', async () => {
     const file = join(folderOf({}), 'gateway.config.yaml');
     await fc.assert(
       fc.asyncProperty(scalar, async (text) => {

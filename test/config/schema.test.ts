@@ -13,7 +13,7 @@ import { pathText } from '../../config/problems.ts';
 
 const committed = readFileSync(schemaFile, 'utf8');
 
-/** Paths of all `properties` that say nothing about themselves. */
+/** Paths of all `properties` without a description. */
 function undescribed(schema: unknown, path: (string | number)[] = []): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   return Object.entries(schema).flatMap(([key, below]: [string, unknown]) => {
@@ -22,15 +22,15 @@ function undescribed(schema: unknown, path: (string | number)[] = []): string[] 
   });
 }
 
-/** Where a validator finds the last value not valid. */
+/** The paths at which a validator found the last value invalid. */
 const placesIn = ({ errors }: Accepts): Set<string> => new Set(errors?.map(({ instancePath }) => instancePath));
 
 describe('the compiled validators', () => {
-  test('are what `npm run generate` writes', async () => {
+  test('are up to date with `npm run generate`', async () => {
     expect(readFileSync(validatorsFile, 'utf8')).toBe(validatorsText(await shippedSchemas()));
   });
 
-  test.each([[[]], [['region', 'project']]])('judge and fill in as Ajv does, with the settings %j of dialects too', (settings) => {
+  test.each([[[]], [['region', 'project']]])('accept and fill in the same values as Ajv, with the settings %j of dialects too', (settings) => {
     const { accepts, explains } = rootValidator(settings);
     expect(accepts).not.toBe(explains());
     const values = [{}, { server: {} }, { server: { port: 70000 } }, { models: [{ id: 'a', providers: [{ providerId: 'b' }] }] }, { more: 1 }, [], null, { providers: { own: { rooms: '4' } } }];
@@ -45,7 +45,7 @@ describe('the compiled validators', () => {
     expect(verdicts).toEqual([true, true, false, true, false, false, false, false]);
   });
 
-  test('are all that the shipped config needs, although most of its providers lack their variables', () => {
+  test('are enough for the shipped config, although most of its providers lack their variables', () => {
     const seen = 'import { createRequire } from "node:module"; process.on("exit", () => console.error(Object.keys(createRequire("file:///gateway.mjs").cache).filter((file) => file.includes("/ajv/dist/core")).length))';
     const { PATH } = process.env;
     const { stderr, status } = spawnSync(process.execPath, ['--import', `data:text/javascript,${seen}`, 'core/main.ts', 'check'], { cwd: fileURLToPath(new URL('../../', import.meta.url)), env: { PATH }, encoding: 'utf8' });
@@ -59,11 +59,11 @@ describe('the compiled validators', () => {
 });
 
 describe('gateway.schema.json', () => {
-  test('is what `npm run generate` writes', async () => {
+  test('is up to date with `npm run generate`', async () => {
     expect(committed).toBe(schemaText(await shippedPlugins()));
   });
 
-  test('is what docs/configuration.md is written from', async () => {
+  test('is the source of docs/configuration.md, which is up to date', async () => {
     expect(readFileSync(referenceFile, 'utf8')).toBe(referenceText(await shippedPlugins()));
   });
 
@@ -107,7 +107,7 @@ describe('composing', () => {
     [false, { plugins: [{ use: '@acme/gateway-quota', with: { days: 1 } }] }],
     [true, { providers: { up: { tenant: 'a' } } }],
     [false, { providers: { up: { tennant: 'a' } } }],
-  ])('gives %s where own plugins are known, for %j', (isValid, config) => {
+  ])('gives %s for %j, with plugins of one’s own', (isValid, config) => {
     expect(own(config)).toBe(isValid);
   });
 

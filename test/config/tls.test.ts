@@ -1,4 +1,4 @@
-/** The certificate and the key of `server.tls`: each fault is told at the file that has it. */
+/** The certificate and the key of `server.tls`: each fault is reported at the setting that has it. */
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
@@ -18,19 +18,19 @@ async function problemsOf(pair: { cert: string; key: string }): Promise<string[]
   return loaded.ok ? [] : loaded.problems.map((problem) => headline(problem).replace(`${file}:`, ''));
 }
 
-test('a pair that goes together is taken, with a chain behind the certificate', async () => {
+test('a matching pair is accepted, with a chain after the certificate', async () => {
   expect(await problemsOf({ cert: cert + other.cert, key })).toEqual([]);
 });
 
 test.each<[string, { cert: string; key: string }, RegExp]>([
-  ['a certificate that is none', { cert: 'nothing', key }, /^2:16 server\.tls\.cert: is no certificate in PEM, /],
+  ['a certificate that is not one', { cert: 'nothing', key }, /^2:16 server\.tls\.cert: is no certificate in PEM, /],
   ['an empty certificate', { cert: '', key }, /^2:16 server\.tls\.cert: is no certificate in PEM, /],
-  ['a key that is none', { cert, key: 'nothing' }, /^3:10 server\.tls\.key: is no key in PEM, /],
+  ['a key that is not one', { cert, key: 'nothing' }, /^3:10 server\.tls\.key: is no key in PEM, /],
   ['the certificate in place of the key', { cert, key: cert }, /^3:10 server\.tls\.key: is no key in PEM, /],
   ['a key with a passphrase', { cert, key: withPassphrase }, /^3:10 server\.tls\.key: has a passphrase, .*openssl pkey/],
   ['the key of another certificate', { cert, key: other.key }, /^2:16 server\.tls\.cert: does not go with server\.tls\.key \(ERR_OSSL_X509_KEY_VALUES_MISMATCH\), /],
   ['a chain whose first certificate is another one', { cert: other.cert + cert, key }, /^2:16 server\.tls\.cert: does not go with server\.tls\.key .*its own certificate first/],
-])('%s is told as what it is', async (_, pair, wanted) => {
+])('%s is reported as such', async (_, pair, wanted) => {
   const problems = await problemsOf(pair);
   expect(problems).toEqual([expect.stringMatching(wanted)]);
 });

@@ -1,4 +1,4 @@
-/** The text of a config as people may see it: no secret in it, and each line at its place. */
+/** The text of a config for people: without secrets, and with each line at its place. */
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -22,8 +22,8 @@ describe('a secret is not shown', () => {
     ['in a text over several lines', 'api_key: top\n  secret\n  topsecret\nid: a'],
     ['in a map, as name and as value', 'credentials:\n  topsecret: topsecret'],
     ['as the value of a header', 'headers: { x-team: topsecret }'],
-    ['behind an anchor', 'api_key: &a topsecret\nother: { api_key: *a }'],
-    ['where only another place says that it is one', 'shared: &a topsecret\nproviders: { up: { api_key: *a } }'],
+    ['after an anchor', 'api_key: &a topsecret\nother: { api_key: *a }'],
+    ['where only an alias of it has the name of a secret', 'shared: &a topsecret\nproviders: { up: { api_key: *a } }'],
     ['as the default of a variable', 'api_key: ${KEY:-topsecret}'],
     ['as a plain key of a caller', 'keys:\n  - name: web\n    key: topsecret'],
     ['as a list of plain keys', 'keys: [topsecret]'],
@@ -35,31 +35,31 @@ describe('a secret is not shown', () => {
     ['under a name like that of a secret', 'aip_key: topsecret'],
     ['in JSON', '{ "providers": { "up": { "api_key": "topsecret" } } }'],
     ['after a merge', 'base: &b { password: topsecret }\nup: { <<: *b }'],
-    ['in a comment of a list of them', 'admin_keys:\n  # - topsecret\n  - ${KEY}'],
-    ['behind two anchors, of which one is used twice', 'one: &a topsecret\ntwo: &b "topsecret and more"\nup: [{ api_key: *a }, { api_key: *b }, { api_key: *a }]'],
-    ['in a map that holds itself', 'credentials: &a { inner: *a, more: topsecret }'],
+    ['in a comment of a list of secrets', 'admin_keys:\n  # - topsecret\n  - ${KEY}'],
+    ['after two anchors, one of them used twice', 'one: &a topsecret\ntwo: &b "topsecret and more"\nup: [{ api_key: *a }, { api_key: *b }, { api_key: *a }]'],
+    ['in a map that contains itself', 'credentials: &a { inner: *a, more: topsecret }'],
   ])('%s', (_, text) => {
     expect(shown(text)).not.toMatch(/topsecret|secret\b(?!s)/);
     expect(shown(text).split('\n')).toHaveLength(text.split('\n').length);
   });
 
-  test('under whatever name and wherever, if the gateway knows it', () => {
+  test('under any name and at any place, if the gateway knows it', () => {
     expect(shown('plain: topsecret99 # topsecret99\nid: topsecret99x', ['topsecret99', 'id'])).toBe('plain: **** # ****\nid: ****x');
   });
 
-  test('with its end, where it begins like another one', () => expect(shown('plain: topsecret99', ['topsecret', 'topsecret99'])).toBe('plain: ****'));
+  test('with its end, where another secret is its beginning', () => expect(shown('plain: topsecret99', ['topsecret', 'topsecret99'])).toBe('plain: ****'));
 
-  test('nor is its length', () => {
+  test('and its length is not shown', () => {
     expect(shown('# api_key: topsecret\napi_key: topsecretandlong')).toBe('# api_key: ****\napi_key: ****');
   });
 
-  test.each(['api_key: [topsecret', 'a: b\n api_key: topsecret\n\tx', '"api_key: topsecret'])('in what is not valid: then nothing is: %s', (text) => {
+  test.each(['api_key: [topsecret', 'a: b\n api_key: topsecret\n\tx', '"api_key: topsecret'])('in invalid YAML, of which nothing is shown: %s', (text) => {
     expect(shown(text)).toContain('not valid YAML');
   });
 });
 
-describe('all else is shown', () => {
-  test.each(['api_key: ${OPENAI_API_KEY}', 'key: "${file:/run/secrets/key}"', 'limits: { max_tokens: 5 } # as agreed', 'models:\n  - id: a\n\n    name: A\n', 'a: 1\na: 2'])('as it is: %s', (text) => {
+describe('everything else is shown', () => {
+  test.each(['api_key: ${OPENAI_API_KEY}', 'key: "${file:/run/secrets/key}"', 'limits: { max_tokens: 5 } # as agreed', 'models:\n  - id: a\n\n    name: A\n', 'a: 1\na: 2'])('unchanged: %s', (text) => {
     expect(shown(text)).toBe(text);
   });
 
@@ -74,7 +74,7 @@ describe('all else is shown', () => {
   });
 });
 
-describe('what is written', () => {
+describe('the written config', () => {
   const load = async (files: Readonly<Record<string, string>>) => {
     const folder = folderOf(files);
     const file = join(folder, 'gateway.config.yaml');
@@ -89,7 +89,7 @@ describe('what is written', () => {
     for (const name of ['key.txt', '.env', '../etc/passwd']) expect(await written.text(join(folder, name), [])).toEqual({ why: 'The config has no such file.' });
   });
 
-  test('is read when it is asked for, and what check finds has its line', async () => {
+  test('is read on request, and has the findings of check with their lines', async () => {
     const { folder, written } = await load({ 'gateway.config.yaml': main.replace('plugins', 'plugnis'), 'more.yaml': 'models: []\n', 'key.txt': 'topsecret' });
     expect(written.findings).toMatchObject([{ line: 4, path: 'plugnis', hint: 'did you mean "plugins"?', isFault: true }]);
     writeFileSync(join(folder, 'more.yaml'), `a: ${'x'.repeat(500_000)}`);

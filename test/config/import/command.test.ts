@@ -1,4 +1,4 @@
-/** `gateway import` on files: what it prints, what it writes, and what it leaves as it is. */
+/** `gateway import` with files: what it prints, which files it writes, and which it does not change. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ function run(words: readonly string[], out: string | null = null): { printed: st
   return seen;
 }
 
-/** What it throws. */
+/** The error of the command. */
 function faultOf(words: readonly string[], out: string | null = null): Exit {
   try {
     run(words, out);
@@ -27,7 +27,7 @@ function faultOf(words: readonly string[], out: string | null = null): Exit {
 }
 
 describe('gateway import', () => {
-  test('prints the new config, and says apart what is to be done', () => {
+  test('prints the new config, and separately what is left to do', () => {
     const file = join(folderOf({ 'config.yaml': yaml }), 'config.yaml');
     const { printed, said } = run(['litellm', file]);
     expect(printed).toContain('groq: { api_key: "${GROQ_API_KEY}" }');
@@ -43,7 +43,7 @@ describe('gateway import', () => {
     expect(printed + said).not.toContain('SECRET');
   });
 
-  test('writes it where --out says, and never over a file', () => {
+  test('writes the config to the file of --out, and replaces no file', () => {
     const folder = folderOf({ 'config.yaml': yaml, 'there.yaml': 'mine' });
     expect(run(['litellm', join(folder, 'config.yaml')], join(folder, 'new.yaml'))).toMatchObject({ printed: '' });
     expect(readFileSync(join(folder, 'new.yaml'), 'utf8')).toContain('id: chat');
@@ -69,7 +69,7 @@ describe('gateway import', () => {
     ['model_list: &all\n  - model_name: chat\n    litellm_params: &one { model: groq/llama, more: { of: [*one] } }\n  - *all\n', 'config.yaml:3 is not a config: the alias *one stands inside the value that &one names, so that value has no end. Write out what is meant'],
     ['a: &a\n  <<: *a\n', 'config.yaml:2 is not a config: the alias *a stands inside the value that &a names, so that value has no end. Write out what is meant'],
     ['- a', 'config.yaml is not a config: it has no map at its top'],
-  ])('says what is wrong with %j, and quotes nothing of it', (text, message) => {
+  ])('says what is wrong with %j, and does not quote it', (text, message) => {
     const folder = folderOf({ 'config.yaml': text });
     const fault = faultOf(['litellm', join(folder, 'config.yaml')], join(folder, 'new.yaml'));
     expect([fault.code, fault.message]).toEqual([1, join(folder, message)]);
@@ -92,13 +92,13 @@ describe('the files that a config of LiteLLM includes', () => {
     'last.yaml': `model_list:\n${entry('three', ', top_k: 1')}`,
   };
 
-  test('are read with it: lists go on, and of all else the last one counts', () => {
+  test('are read with it: lists are joined, and of other settings the last one counts', () => {
     const { printed } = run(['litellm', join(folderOf(files), 'config.yaml')]);
     expect(Array.from(printed.matchAll(/- id: (\w+)/g), ([, id]) => id)).toEqual(['one', 'same', 'two', 'three']);
     expect(printed).toContain('one: { fallbacks: [ two ]');
   });
 
-  test('are read once, however their paths are spelled, and so is the config itself', () => {
+  test('are read once, also with several spellings of their paths, and so is the config itself', () => {
     const folder = folderOf(files);
     const file = join(folder, 'config.yaml');
     const told = (text: string): string[] => run(['litellm', text]).said.split('\n').filter((line) => /seed|top_k|drop_params/.test(line));
@@ -109,7 +109,7 @@ describe('the files that a config of LiteLLM includes', () => {
     expect(told(relative('.', file))).toHaveLength(once);
   });
 
-  test('are named where something of them is told of', () => {
+  test('are named in the notes about them', () => {
     const folder = folderOf(files);
     const { printed, said } = run(['litellm', join(folder, 'config.yaml')]);
     expect(printed).toContain(`id: same   # line 4, line 3 of ${join(folder, 'models/more.yaml')};`);

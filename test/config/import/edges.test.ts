@@ -1,4 +1,4 @@
-/** Settings of LiteLLM one at a time: what each becomes, or what is said of it. */
+/** Single settings of LiteLLM and Portkey: what each becomes, or which note is printed about it. */
 import { describe, expect, test } from 'vitest';
 import { formatProblems } from '../../../config/problems.ts';
 import type { Config } from '../../../core/config.ts';
@@ -84,36 +84,36 @@ describe('an entry of model_list', () => {
     expect(pick(await configOf(yaml))).toEqual(expected);
   });
 
-  test('that shares its provider is not limited by it, which is said', async () => {
+  test('that shares its provider gets no limit by provider, and this is listed', async () => {
     const { notes, loaded } = await imported('model_list:\n  - { model_name: a, litellm_params: { model: groq/a, max_parallel_requests: 2 } }\n  - { model_name: b, litellm_params: { model: groq/b } }\n');
     expect(loaded.ok && loaded.config.limits).toEqual([]);
     expect(notes).toContainEqual('2: limits of a: limits count by provider, and groq serves other models too: give this model a provider of its own, or limit by model');
   });
 
-  test('of another vendor at the same address and key is a provider of its own, in its own wire format', async () => {
+  test('of another vendor at the same address and key gets its own provider, with its own dialect', async () => {
     const { providers } = await configOf('model_list:\n  - { model_name: a, litellm_params: { model: anthropic/claude-haiku-4-5, api_base: "http://proxy/v1", api_key: os.environ/PROXY_KEY } }\n  - { model_name: b, litellm_params: { model: mistral/m, api_base: "http://proxy/v1", api_key: os.environ/PROXY_KEY } }\n');
     expect([...providers.values()].map(({ id, dialect }) => [id, dialect])).toEqual([['anthropic', 'anthropic'], ['mistral', 'mistral']]);
   });
 
-  test('of a server without a key has the variable that LiteLLM reads, and no key where that is not set', async () => {
+  test('of a server without a key reads the variable of LiteLLM, and has no key where it is not set', async () => {
     const { text, loaded } = await imported(entry('model: hosted_vllm/a, api_base: "http://own/v1"'));
     expect(text).toContain('vllm: { base_url: http://own/v1, api_key: "${HOSTED_VLLM_API_KEY:-none}" }');
     expect(loaded.ok && loaded.config.providers.get('vllm')).toMatchObject({ apiKey: null });
   });
 
-  test('whose name is that of another one without its spaces is left out, and listed', async () => {
+  test('whose name without spaces is that of another entry is left out and listed', async () => {
     const { loaded, notes } = await imported('model_list:\n  - { model_name: my-model, litellm_params: { model: groq/a } }\n  - { model_name: my model, litellm_params: { model: groq/b } }\n');
     expect(loaded.ok && loaded.config.models.map(({ providers }) => providers[0]?.externalId)).toEqual(['a']);
     expect(notes).toContainEqual('3: my model: left out: my-model is the name of another model');
   });
 
-  test('has a fallback that is written as a map, without its parameters, which is said', async () => {
+  test('has a fallback that is written as a map, without its parameters, and this is listed', async () => {
     const { loaded, notes } = await imported('model_list: [{ model_name: a, litellm_params: { model: groq/a } }, { model_name: b, litellm_params: { model: groq/b } }]\nlitellm_settings: { fallbacks: [{ a: [{ model: b, temperature: 0 }] }] }\n');
     expect(loaded.ok && loaded.config.routing.models.get('a')?.fallbacks.map(({ model }) => model)).toEqual(['b']);
     expect(notes).toContainEqual('2: fallback b: the gateway sets no parameters for its callers: only the model came along');
   });
 
-  test('that stands twice is one target', async () => {
+  test('that is there twice is one target', async () => {
     const { models } = await configOf('model_list:\n  - { model_name: a, litellm_params: { model: groq/a } }\n  - { model_name: a, litellm_params: { model: groq/a } }\n');
     expect(models[0]?.providers).toHaveLength(1);
   });
@@ -123,7 +123,7 @@ describe('a virtual key', () => {
   const token = 'a'.repeat(64);
   const ofKey = (fields: object): ReturnType<typeof imported> => imported('model_list: [{ model_name: my model, litellm_params: { model: groq/a } }, { model_name: all-minilm, litellm_params: { model: openai/e } }]\n', JSON.stringify({ keys: [{ token, key_alias: 'k', ...fields }] }));
 
-  test('sets nothing by its name, whatever its user wrote there', async () => {
+  test('cannot write a setting by its name, whatever the name is', async () => {
     const { text, loaded } = await ofKey({ key_alias: 'k\nserver: { admin_open: true }\n#\u001b[2J', max_budget: 3, budget_duration: '13h' });
     expect(text).toContain('keys.json: k?server: { admin_open: true }?#?[2J: a budget is for');
     expect(loaded.ok && loaded.config.server.adminOpen).toBe(false);
@@ -139,55 +139,55 @@ describe('a virtual key', () => {
     expect(loaded.ok && loaded.config.keys[0]?.models).toEqual(expected);
   });
 
-  test('has its limits by model and its aliases listed, because it keeps none of them', async () => {
+  test('has its limits by model and its aliases listed, because they are not imported', async () => {
     const { notes } = await ofKey({ aliases: { cheap: 'a' }, allowed_routes: [], metadata: { model_rpm_limit: { a: 5 } } });
     expect(notes.filter((note) => note.startsWith('1: keys.json: k: ')).map((note) => note.split(': ')[3])).toEqual(['aliases', 'model_rpm_limit']);
   });
 
-  test('that ends at a time that nobody can read is left out, and listed', async () => {
+  test('with an unreadable end time is left out and listed', async () => {
     const { loaded, notes } = await ofKey({ expires: 'soon' });
     expect(loaded.ok && loaded.config.keys).toEqual([]);
     expect(notes).toContainEqual('1: keys.json: k: left out: nobody can read the time in `expires`');
   });
 });
 
-test('what many lines have in common is one line of the list, in the order of the file', () => {
+test('notes that many lines share are one note, in the order of the file', () => {
   const at = (line: number, what: string): { line: number; what: string; todo: string } => ({ line, what, todo: 'gone' });
   expect(noteLines([at(9, 'model_list[8].x'), at(2, 'y'), ...[3, 4, 5, 6, 7].map((line) => at(line, `model_list[${line - 1}].x`)), at(0, 'z')])).toEqual(['z: gone', 'line 2: y: gone', 'line 3, 4, 5, 6, 7 and 1 more: model_list[].x: gone']);
 });
 
-describe('of Portkey', () => {
+describe('in a config of Portkey', () => {
   const shared = (targets: object, more: object = {}): ReturnType<typeof importedPortkey> => importedPortkey('p.json', JSON.stringify({ strategy: { mode: 'loadbalance' }, ...more, targets }));
 
-  test('a target of the weight 0 gets no requests, and is listed', async () => {
+  test('a target with the weight 0 is left out and listed', async () => {
     const { loaded, notes } = await shared([{ provider: 'groq', weight: 1, override_params: { model: 'a' } }, { provider: 'mistral-ai', weight: 0, override_params: { model: 'b' } }]);
     expect(loaded.ok && [...loaded.config.providers.keys()]).toEqual(['groq']);
     expect(notes).toEqual(['1: target: left out: its weight is 0, so it gets no requests']);
   });
 
-  test('weights of any size are shares that gateway check takes', async () => {
+  test('weights of any size become shares that gateway check accepts', async () => {
     const { loaded } = await shared([{ provider: 'groq', weight: 5000, override_params: { model: 'a' } }, { provider: 'groq', weight: 2500, override_params: { model: 'b' } }, { provider: 'groq', weight: 0.0001, override_params: { model: 'c' } }]);
     expect(loaded.ok && loaded.config.routing.models.get('p')?.candidates?.map(({ weight }) => weight)).toEqual([1000, 500, 0.001]);
   });
 
-  test('a model that the gateway cannot ask at its vendor is listed with the reason', async () => {
+  test('a model that the gateway cannot reach at its vendor is listed with the reason', async () => {
     const { notes } = await importedPortkey('p.json', '{ "provider": "vertex-ai", "vertex_project_id": "p", "override_params": { "model": "meta/llama" } }');
     expect(notes).toEqual(['1: target: left out: of Vertex AI, the gateway asks Gemini and Claude only']);
   });
 
-  test('the model of the whole config is that of each target without one', async () => {
+  test('a target without a model has the model of the whole config', async () => {
     const { loaded } = await shared([{ provider: 'groq' }, { provider: 'cerebras' }, { provider: 'groq', override_params: { model: 'b' } }], { overrideParams: { model: 'a' } });
     expect(loaded.ok && loaded.config.models.map(({ id, providers }) => [id, providers.map(({ providerId }) => providerId)])).toEqual([['a', ['groq', 'cerebras']], ['b', ['groq']]]);
   });
 
-  test('a file that is called like a model of it becomes a policy of another name', async () => {
+  test('a file with the name of one of its models becomes a policy with another name', async () => {
     const { loaded, notes } = await importedPortkey('a.json', '{ "strategy": { "mode": "fallback" }, "targets": [{ "provider": "groq", "override_params": { "model": "a" } }, { "provider": "groq", "override_params": { "model": "b" } }] }');
     expect(loaded.ok && [...loaded.config.routing.models.keys()]).toEqual(['a-policy']);
     expect(notes).toEqual(['0: a: is the name of a model too: callers ask for the policy by a-policy']);
   });
 });
 
-test('a semantic cache of Portkey is for exact repeats here', async () => {
+test('a semantic cache of Portkey becomes a cache for exact repeats', async () => {
   const { notes } = await importedPortkey('p.json', '{ "provider": "groq", "override_params": { "model": "a" }, "cache": { "mode": "semantic" } }');
   expect(notes).toContainEqual('1: cache: only exact repeats are answered from the cache');
 });

@@ -1,4 +1,4 @@
-/** Configs of LiteLLM become configs of this gateway: what they say is said here, or listed with its line. */
+/** Configs of LiteLLM become configs of this gateway: each setting is taken over, or listed with its line. */
 import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { formatProblems } from '../../../config/problems.ts';
@@ -6,7 +6,7 @@ import type { Config } from '../../../core/config.ts';
 import { example, examples, imported } from './scene.ts';
 import type { Imported } from './scene.ts';
 
-/** Of an example, with the config that came of it. */
+/** The import of an example, with the new config. */
 async function of(name: string, keys: string | null = null): Promise<Imported & { readonly config: Config }> {
   const all = await imported(example(name), keys);
   if (!all.loaded.ok) throw new Error(formatProblems(all.loaded.problems));
@@ -26,14 +26,14 @@ describe('every example', () => {
 });
 
 describe('providers', () => {
-  test('are one for each account, with the deployment in the address of an older Azure API', async () => {
+  test('are made one for each account, with the deployment in the address of an older Azure API', async () => {
     const { config } = await of('quick-start.yaml');
     expect(provider(config, 'azure')).toMatchObject({ baseUrl: 'https://west.openai.azure.com/openai/deployments/chat-west', settings: { api_version: '2025-02-01-preview' } });
     expect(provider(config, 'azure-chat-north')).toMatchObject({ dialect: 'azure', baseUrl: 'https://north.openai.azure.com/openai/deployments/chat-north', settings: { api_version: '2024-10-21' } });
     expect(provider(config, 'openai-compatible')).toMatchObject({ dialect: 'openai-chat', baseUrl: 'http://10.0.0.5:4000/v1', apiKey: null });
   });
 
-  test('get the identity of this machine where the file names no key of a cloud', async () => {
+  test('use the identity of this machine where the file has no key of a cloud', async () => {
     const { config, notes } = await of('clouds.yaml');
     expect([...config.providers.values()].map(({ id, auth }) => [id, auth])).toEqual([['vertex', 'google'], ['vertex-2', 'google'], ['google', null], ['bedrock', 'aws'], ['bedrock-eu-central-1', null], ['azure', null], ['azure-2', 'entra']]);
     expect(provider(config, 'bedrock-eu-central-1')?.settings).toMatchObject({ region: 'eu-central-1' });
@@ -55,7 +55,7 @@ describe('providers', () => {
     expect(notes.find((note) => note.startsWith('17:'))).toContain('nobody-knows (some-model): left out: nobody knows the vendor');
   });
 
-  test('have their keys from variables: the same secret is one, another is another', async () => {
+  test('have their keys in variables, one variable for each secret', async () => {
     const { draft, config } = await of('credentials.yaml');
     expect([...draft.secrets]).toEqual([['OPENAI_API_KEY', { file: 'config.yaml', line: 3 }], ['OPENAI_API_KEY_2', { file: 'config.yaml', line: 4 }]]);
     expect(config.models.map(({ id, providers }) => [id, providers[0]?.providerId])).toEqual([['gpt-4o', 'azure'], ['gpt-4o-mini', 'openai'], ['gpt-4', 'openai-2'], ['gpt-4-turbo', 'openai']]);
@@ -74,13 +74,13 @@ describe('providers', () => {
 });
 
 describe('models', () => {
-  test('have the prices and abilities of the catalogue, and those of the file before them', async () => {
+  test('have the prices and abilities of the file, and then those of the catalogue', async () => {
     const { config } = await of('prices.yaml');
     expect(model(config, 'own-price')).toMatchObject({ pricing: { prompt: '0.000000075', completion: '0.0000003' }, max_output_tokens: 4096, providers: [{ tools: false, vision: true }] });
     expect(model(config, 'gpt-4o')).toMatchObject({ context_length: 128_000, pricing: { prompt: '0.0000025' }, providers: [{ pricing: { prompt: '0.000001' }, tools: true, vision: true, reasoning: null }, { pricing: null }] });
   });
 
-  test('let everything be asked where nobody knows them, and no effort is sent unasked', async () => {
+  test('that nobody knows accept every request, and get no effort of the gateway', async () => {
     const { config } = await of('quick-start.yaml');
     expect(model(config, 'our-server')?.providers[0]).toMatchObject({ tools: true, vision: true, reasoning: { efforts: null, auto_effort: null } });
     const { config: others } = await of('clouds.yaml');
@@ -101,13 +101,13 @@ describe('models', () => {
     expect(notes).toContainEqual('13: router_settings.model_group_alias.nothing: left out: no model of this file is called nobody');
   });
 
-  test('give vectors where they are embedders', async () => {
+  test('return vectors where they are embedding models', async () => {
     const { config } = await of('cache.yaml');
     expect(config.models.map(({ architecture }) => architecture.output_modalities)).toEqual([['embeddings'], ['embeddings'], ['embeddings']]);
     expect(model(config, 'own-embedder')?.context_length).toBe(512);
   });
 
-  test('are wildcards, with the catalogue where it opens nothing else', async () => {
+  test('can be wildcards, with the catalogue where it makes no other model reachable', async () => {
     const { config, draft, notes } = await of('wildcards.yaml');
     expect(config.wildcards.map(({ id, providers }) => [id, providers[0]?.externalId])).toEqual([['anthropic/*', '*'], ['groq/*', '*']]);
     expect(draft.includes).toBe(true);
@@ -120,7 +120,7 @@ describe('models', () => {
 });
 
 describe('routing', () => {
-  test('has fallbacks by name, those of a fallback before the next one, and as many calls as they need', async () => {
+  test('has fallbacks by name, the fallbacks of a fallback before the next one, and enough calls for them', async () => {
     const { config, notes } = await of('fallbacks.yaml');
     const of_ = (id: string): unknown => config.routing.models.get(id)?.fallbacks.map((choice) => choice.model);
     expect([of_('zephyr'), of_('claude'), of_('gpt-4o-mini'), of_('gpt-4o')]).toEqual([['gpt-4o-mini', 'claude', 'gpt-4o'], ['gpt-4o-mini'], ['claude', 'gpt-4o'], ['claude', 'gpt-4o-mini']]);
@@ -129,7 +129,7 @@ describe('routing', () => {
     expect(notes).toContainEqual('11: fallback nobody: left out: no model of this file has this name');
   });
 
-  test('has rests of providers, limits of deployments where they are enforced, and Redis', async () => {
+  test('has the cooldown of providers, the limits of deployments where LiteLLM enforces them, and Redis', async () => {
     const { config } = await of('load-balancing.yaml');
     expect(provider(config, 'groq')?.breaker).toEqual({ failures: 4, restMs: 60_000 });
     expect(config.limits.map(({ by, match, requestsPerMinute, tokensPerMinute, concurrent }) => [by, match, requestsPerMinute, tokensPerMinute, concurrent])).toEqual([['provider', 'azure', 6, null, 4], ['provider', 'azure-small-fr', 1440, 100_000, null]]);
@@ -139,7 +139,7 @@ describe('routing', () => {
 });
 
 describe('settings', () => {
-  test('are keys, limits and budgets', async () => {
+  test('become keys, limits and budgets', async () => {
     const { config, notes } = await of('keys-and-budgets.yaml');
     expect(config.keys.map(({ name }) => name)).toEqual(['master']);
     expect(config.limits.map(({ by, match, concurrent, requestsPerMinute, budget }) => [by, match, concurrent, requestsPerMinute, budget?.per ?? null])).toEqual([
@@ -149,14 +149,14 @@ describe('settings', () => {
     expect(notes).toContainEqual('3: model_list[1].litellm_params.max_budget: a budget is for a day, a week, a month or all time, not 12d');
   });
 
-  test('name the budget of a vendor with several accounts as one that is not set', async () => {
+  test('are listed for a budget of a vendor with several accounts, which is not set', async () => {
     const two = ['', ', organization: org-2'].map((more, at) => `  - { model_name: m${at}, litellm_params: { model: openai/gpt-4o, api_key: os.environ/OPENAI_API_KEY${more} } }`);
     const { loaded, notes } = await imported(['model_list:', ...two, 'router_settings: { provider_budget_config: { openai: { budget_limit: 10, time_period: 1d } } }'].join('\n'));
     expect(loaded.ok && loaded.config.limits).toEqual([]);
     expect(notes).toContainEqual('4: router_settings.provider_budget_config.openai: no budget is set: a limit counts one provider, and here are openai, openai-2; give each a part of it in `limits`');
   });
 
-  test('keep the virtual keys: callers need no new ones', async () => {
+  test('keep the virtual keys, so that callers need no new ones', async () => {
     const { config, notes } = await of('keys-and-budgets.yaml', example('keys.json'));
     expect(config.keys.slice(1)).toMatchObject([
       { name: 'search', hashes: [{ hash: 'a'.repeat(64) }], models: ['gpt-4o', 'haiku'], metadata: { 'cost-center': '7', team: 'team-search' }, limits: { requestsPerMinute: 100, tokensPerMinute: null }, disabled: false },
@@ -165,7 +165,7 @@ describe('settings', () => {
     expect(notes.find((note) => note.startsWith('5: keys.json: old'))).toContain('left out: it has no `token`');
   });
 
-  test('are the cache, the log and callbacks', async () => {
+  test('become the cache and the log, and callbacks are listed', async () => {
     const { config, notes } = await of('cache.yaml');
     const options = (all: Config, name: string): unknown => all.plugins.find(({ use }) => use === name)?.with;
     expect([config.routing.default.cache, options(config, 'stream/cache')]).toEqual([true, expect.objectContaining({ ttl_seconds: 600 })]);
@@ -180,7 +180,7 @@ describe('settings', () => {
     expect(called.filter((note) => note.startsWith('5:')).map((note) => note.split(':')[1]?.trim())).toEqual(['otel', 'sentry', 'litellm_settings.retry_policy']);
   });
 
-  test('that nobody knows are listed with their lines', async () => {
+  test('that are unknown are listed with their lines', async () => {
     const { notes } = await of('credentials.yaml');
     expect(notes.filter((note) => /^1\d:/.test(note)).map((note) => note.split(':').slice(0, 2).join(':'))).toEqual(['11: environment_variables.AZURE_API_KEY', '12: mcp_servers']);
     const strange = await imported('model_list: [{ model_name: a, litellm_params: { model: groq/a, new_thing: 1 } }]\nlitellm_settings:\n  newer_thing: true\nnewest: {}\n');

@@ -1,4 +1,4 @@
-/** Configs of Portkey become models, and a policy of the file's name. */
+/** Configs of Portkey become models, and a policy with the name of the file. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { formatProblems } from '../../../config/problems.ts';
@@ -23,7 +23,7 @@ describe('a config of Portkey', () => {
     await of(name);
   });
 
-  test('with fallbacks is an ordered policy, with its tries again, its cache and its time', async () => {
+  test('with fallbacks is an ordered policy, with its retries, its cache and its timeout', async () => {
     const { config, draft, notes } = await of('fallback.json');
     expect(targets(config)).toEqual(['gpt-4o: openai/gpt-4o 1', 'claude-haiku-4-5: anthropic/claude-haiku-4-5 1', 'our-4o: azure/our-4o 1']);
     expect(config.routing.models.get('fallback')).toMatchObject({ strategy: 'ordered', candidates: [{ model: 'gpt-4o' }, { model: 'claude-haiku-4-5' }, { model: 'our-4o' }], retry: { sameTarget: 2 }, maxAttempts: 10, cache: true, timeouts: { firstByte: 20_000 } });
@@ -32,7 +32,7 @@ describe('a config of Portkey', () => {
     expect(notes.map((note) => note.split(': ').slice(0, 2).join(': '))).toEqual(['7: targets[0].override_params.temperature', '7: @openai-prod', '10: target', '2: strategy.on_status_codes', '4: cache.max_age']);
   });
 
-  test('with shares is a weighted one, over all targets in one list', async () => {
+  test('with shares is a weighted policy, with all targets in one list', async () => {
     const { config, notes } = await of('load-balance.json');
     expect(targets(config)).toEqual(['gpt-4o-mini: openai/gpt-4o-mini 0.7', 'gpt-4o-mini: openai-2/gpt-4o-mini 0.1', 'llama-3.3-70b-versatile: groq/llama-3.3-70b-versatile 1']);
     expect(config.routing.models.get('load-balance')).toMatchObject({ strategy: 'weighted', candidates: [{ model: 'gpt-4o-mini', weight: 0.8 }, { model: 'llama-3.3-70b-versatile' }] });
@@ -40,14 +40,14 @@ describe('a config of Portkey', () => {
     expect(notes.find((note) => note.includes('input_guardrails'))).toContain('10: input_guardrails: a plugin at `normalise`');
   });
 
-  test('with hosts of its own asks the addresses that Portkey asks: with some vendors it adds the version itself', async () => {
+  test('with its own hosts asks the same addresses as Portkey, which adds the version for some vendors', async () => {
     const { config } = await of('hosts.json');
     expect(Object.fromEntries([...config.providers.values()].map(({ id, baseUrl }) => [id, baseUrl?.replace('https://proxy.internal', '')]))).toEqual({
       'openai-compatible': '/openai/v1', deepseek: '/deepseek/v1', openrouter: '/openrouter/api/v1', azure: '/azure/openai/deployments/our-4o', anthropic: '/anthropic/v1',
     });
   });
 
-  test('takes the vendor from the provider where a virtual key beside it has a name of its own', async () => {
+  test('takes the vendor from `provider` where the virtual key has another name', async () => {
     const { text, notes } = await of('virtual-keys.json');
     expect(text).toContain('openai: { api_key: "${MAIN_258F4D_API_KEY}" }');
     expect(text).toContain('anthropic: { api_key: "${CLAUDE_TEST_4110DD_API_KEY}" }');

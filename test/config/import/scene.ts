@@ -1,4 +1,4 @@
-/** Configs of another gateway, imported and loaded as `gateway check` does it. */
+/** Configs of another gateway, imported, and then loaded as `gateway check` does. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,7 +29,7 @@ export interface Imported {
   readonly notes: readonly string[];
 }
 
-/** A value for each variable without a default that the new file names: an address where it stands for one. */
+/** A value for each variable without a default in the new file: an address where the variable needs one. */
 const valuesFor = (text: string): Record<string, string> =>
   Object.fromEntries(Array.from(text.matchAll(/\$\{(\w+)\}/g), ([, name = '']) => [name, valueOf(name)]));
 
@@ -41,7 +41,7 @@ function valueOf(name: string): string {
 
 export const imported = async (yaml: string, keys: string | null = null): Promise<Imported> => await loadedOf(translate({ source: withIncludes(readForeign('config.yaml', yaml), (name) => readForeign(name, example(name))), keys: keys === null ? null : readForeign('keys.json', keys), catalogue }), 'LiteLLM');
 
-/** @param name of the file, and so of the policy */
+/** @param name the name of the file, and so of the policy */
 export const importedPortkey = async (name: string, json: string): Promise<Imported> => await loadedOf(translatePortkey({ source: readForeign(name, json), catalogue }), 'Portkey');
 
 async function loadedOf(draft: Draft, of: string): Promise<Imported> {
