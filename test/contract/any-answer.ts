@@ -1,7 +1,7 @@
-/** Answers as no provider sends them. */
+/** Answers that no provider sends. */
 import * as fc from 'fast-check';
 
-/** Values whose keys and words are those that decoders look at, filled with anything: even with what is no text, no number and cannot be made one. */
+/** Random values with the keys and words that decoders look at. Some of them cannot be converted to a text or a number. */
 const keys = [
   'choices', 'delta', 'message', 'content', 'tool_calls', 'function', 'name', 'arguments', 'index', 'id', 'type', 'text', 'error', 'code', 'usage', 'finish_reason', 'reasoning', 'detail',
   'output', 'item', 'candidates', 'parts', 'metadata', 'content_block', 'thinking', 'input', 'partial_json', 'response', 'output_index', 'item_id', 'summary', 'functionCall', 'partialArgs', 'promptFeedback', 'status',
@@ -16,10 +16,10 @@ export const { answerLike } = fc.letrec((tie) => ({
   ),
 }));
 
-/** What stands where something else was expected. */
+/** A value in place of an expected one. */
 export const oddValue = fc.constantFrom<unknown>(null, true, -1, 1e21, '', 'odd', [], {}, [null], [{}], { toString: null });
 
-/** The JSON with another value at one of its places, which are counted as a reader ends them. */
+/** The JSON with another value at one of its places; JSON.parse counts the places in the order in which it completes them. */
 export function withOneReplaced(json: string, place: number, value: unknown): string {
   let places = 0;
   JSON.parse(json, (_, old: unknown) => { places++; return old; });

@@ -1,4 +1,4 @@
-/** Requests as no client should send them. */
+/** Requests that no client should send. */
 import * as fc from 'fast-check';
 import type { ChatRequest } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -6,7 +6,7 @@ import { parseChatRequest } from '../../plugins/endpoints/chat-completions/parse
 import { withReasoning } from '../../plugins/normalise/reasoning.ts';
 import { withOneReplaced } from './any-answer.ts';
 
-/** What a caller may put where something else was meant: the names of what every JavaScript object has are among it. */
+/** Values that a caller may send in place of the right ones; some are names that every JavaScript object has. */
 const odd = fc.constantFrom<unknown>(null, true, -1, 1.5, 1e21, '', 'odd', '__proto__', 'constructor', 'toString', '{"a":1}', 'data:image/png;base64,AAAA', [], {}, [null], [{}], ['a'], { a: 1 }, { toString: null }, { type: 'text' }, { type: 'function' });
 
 const call = (id: string, text: string): object => ({ id, type: 'function', function: { name: 'weather', arguments: text } });
@@ -28,7 +28,7 @@ const schema = {
   $defs: { days: { type: 'integer', minimum: 1, allOf: [{ description: 'How many.' }] } },
 };
 
-/** Requests that say all there is to say. `provider`: who issued the reasoning that comes back. */
+/** Requests with all fields that exist. `provider`: the issuer of the reasoning that the caller sends back. */
 const bodies = (provider: string): object[] => [
   {
     model: 'model-1',
@@ -59,7 +59,7 @@ const bodies = (provider: string): object[] => [
   { model: 'model-1', messages: [{ role: 'user', content: [part('input_audio', { data: 'AAAA', format: 'wav' }), part('video_url', { url: 'https://youtu.be/a' })] }] },
 ];
 
-/** The request that the front door makes of a body, or null where it refuses it as a request may be refused. */
+/** The request that the door of chat completions makes of a body, or null where it refuses the body with a proper error. */
 function accepted(body: unknown): ChatRequest | null {
   try {
     return withReasoning(parseChatRequest(body));
@@ -69,7 +69,7 @@ function accepted(body: unknown): ChatRequest | null {
   }
 }
 
-/** What comes through the front door of requests with other values at up to three places. */
+/** Requests that the door accepts, with other values at up to three places. */
 export const acceptedRequest = (provider: string): fc.Arbitrary<ChatRequest> =>
   fc
     .tuple(fc.constantFrom(...bodies(provider)), fc.array(fc.tuple(fc.nat(), odd), { maxLength: 3 }))

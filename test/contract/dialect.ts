@@ -1,4 +1,4 @@
-/** What every dialect owes the gateway, whatever its wire. A dialect's test calls `describeDialect` once per dialect. */
+/** The rules for every dialect, in any wire format. A dialect's test calls `describeDialect` once per dialect. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
@@ -22,7 +22,7 @@ export interface TargetWishes {
   readonly provider?: Partial<Target['provider']>;
 }
 
-/** A target at a provider named like its dialect. */
+/** A target at a provider with the name of its dialect. */
 export function targetOf(dialect: string, { externalId = 'model-1', modelId = 'model-1', thinkTags = false, reasoning, provider }: TargetWishes = {}): Target {
   const mapping = { providerId: dialect, externalId, dialect: null, reasoning: { efforts: null, max_tokens: true, auto_effort: null, exposes: 'text', think_tags: thinkTags } };
   return {
@@ -33,7 +33,7 @@ export function targetOf(dialect: string, { externalId = 'model-1', modelId = 'm
   };
 }
 
-/** A request in which the caller said no more than this. */
+/** A request of a caller that set only these fields. */
 export function requestOf(said: Partial<ChatRequest> = {}): ChatRequest {
   const unsaid = { tools: null, toolChoice: null, parallelToolCalls: null, responseFormat: null, maxTokens: null, temperature: null, topP: null, stop: null, seed: null, n: null, presencePenalty: null, frequencyPenalty: null, logitBias: null, logprobs: null, topLogprobs: null, user: null };
   return { model: 'model-1', messages: [{ role: 'user', content: 'Hello' }], stream: false, includeUsage: false, reasoning: { effort: null, maxTokens: null }, rest: {}, ...unsaid, ...said };
@@ -41,10 +41,10 @@ export function requestOf(said: Partial<ChatRequest> = {}): ChatRequest {
 
 export interface DialectUnderTest {
   readonly dialect: Dialect;
-  /** Folder of cases; it may be absent. */
+  /** The folder of cases; it may be absent. */
   readonly fixtures: string;
   readonly target?: (wishes: TargetWishes) => Target;
-  /** Server-sent events, where it says nothing else. */
+  /** The reader of events; absent: server-sent events. */
   readonly reader?: () => EventReader;
 }
 
@@ -71,7 +71,7 @@ function expectPlainError(error: GatewayError): void {
   expect(Buffer.byteLength(message)).toBeLessThanOrEqual(2048);
 }
 
-/** Lets errors of ours pass, and no other. */
+/** Ignores a GatewayError, and throws every other error. */
 function guarded(act: () => void): void {
   try {
     act();
@@ -81,7 +81,7 @@ function guarded(act: () => void): void {
   }
 }
 
-/** Anything a server may send: at worst an error of ours, never one of JavaScript, and never the key. */
+/** Anything that a server may send gives at worst a GatewayError, never another error, and never the key. */
 function describeRobustness(dialect: Dialect, target: Target, broken: readonly WireEvent[]): void {
   it('survives an event of any shape', () => {
     fc.assert(fc.property(fc.array(answerLike), (values) => {
@@ -102,11 +102,11 @@ function describeRobustness(dialect: Dialect, target: Target, broken: readonly W
     expect(broken.map((event) => outcomeOf(dialect, target, [event]).error?.code)).toContain('upstream_invalid_response');
   });
 
-  it('gives nothing for an event that it does not know', () => {
+  it('ignores an unknown event', () => {
     expect(dialect.decoder(target).push({ data: '{"type":"event.of.tomorrow","object":"event.of.tomorrow"}' })).toEqual([]);
   });
 
-  it('makes an error of every status and body', () => {
+  it('makes an error from every status and body', () => {
     const body = fc.oneof(answerLike, fc.constantFrom(undefined, '', '<html>502</html>'));
     fc.assert(fc.property(fc.integer({ min: 300, max: 599 }), body, (status, value) => {
       const error = dialect.decodeError({ status, headers: {}, body: value }, target);
@@ -140,7 +140,7 @@ function describeRobustness(dialect: Dialect, target: Target, broken: readonly W
 }
 
 function describeEncoding(dialect: Dialect, target: Target): void {
-  it.each(requests)('encodes %s the same each time, and changes nothing it was given', (_, said) => {
+  it.each(requests)('encodes %s the same each time, and does not change its input', (_, said) => {
     const request = deepFreeze(requestOf(said));
     const frozen = deepFreeze(target);
     const wire = dialect.encode(request, frozen);
@@ -151,7 +151,7 @@ function describeEncoding(dialect: Dialect, target: Target): void {
     expect(wire.path + wire.body).not.toContain(testKey);
   });
 
-  it('encodes whatever comes through the front door, or refuses it in words of ours', () => {
+  it('encodes each request that the gateway accepts, or refuses it with a GatewayError', () => {
     fc.assert(fc.property(acceptedRequest(target.provider.id), (request) => guarded(() => {
       const { body, adjustments } = dialect.encode(request, { ...target, reasoning: request.reasoning });
       expect(typeof JSON.parse(body)).toBe('object');

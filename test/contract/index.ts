@@ -1,6 +1,6 @@
 /// <reference types="node" preserve="true" />
 /**
- * `model-gateway/testing`: what holds a plugin or a dialect to its contract, and a gateway and a provider to try it with. It runs in
+ * `model-gateway/testing`: tests of the contract of a plugin or a dialect, and a gateway and a provider to try it with. They run in
  * vitest, and needs `vitest` and `fast-check` in the project that uses it.
  */
 export { pluginContract } from './plugin.ts';

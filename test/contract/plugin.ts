@@ -1,4 +1,4 @@
-/** What every plugin keeps to, shipped or a team's own. Call `pluginContract` in a test file of the plugin's folder. */
+/** The rules for every plugin, shipped or a team's own. Call `pluginContract` in a test file of the plugin's folder. */
 import { createHook } from 'node:async_hooks';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,11 +24,11 @@ import type { AnyPlugin, Gateway, LoadedPlugin } from '../../core/host/plugin.ts
 import { folderOf, loadPlugin, oneUpstream } from '../_kit/gateway.ts';
 
 export interface PluginFacts {
-  /** As in the YAML: `auth/keys`, or the path of a file. */
+  /** The name as in the YAML: `auth/keys`, or the path of a file. */
   readonly use: string;
-  /** The file (`import.meta.url`) or folder from which `use` is looked for; the current folder where absent. */
+  /** The file (`import.meta.url`) or folder from which `use` is looked for; absent: the current folder. */
   readonly from?: string;
-  /** The least of `with:` that it starts with. */
+  /** The fewest options of `with:` with which it starts. */
   readonly minimal?: object;
 }
 
@@ -70,7 +70,7 @@ export function pluginContract(facts: PluginFacts): void {
       else expect(plugin.name).toBe(facts.use);
     });
 
-    it('says in one line what it does', async () => {
+    it('has a summary of one line', async () => {
       const { plugin } = await prepare(facts);
       expect(plugin.summary, 'the summary has 11 to 160 characters').toMatch(/^\S.{9,158}\S$/);
     });
@@ -96,7 +96,7 @@ export function pluginContract(facts: PluginFacts): void {
       expect([...new Set(names)].filter((name) => name !== plugin.name)).toEqual([]);
     });
 
-    it('boots with the least of its options, and closes twice', async () => {
+    it('boots with its fewest options, and can close twice', async () => {
       const { plugin, plugins, config } = await prepare(facts);
       const lines: string[] = [];
       const doubled = plugins.map((one) => (one.plugin === plugin ? { ...one, plugin: closingTwice(plugin) } : one));
@@ -123,7 +123,7 @@ const refused = (): never => {
   throw new Error('I/O in apply()');
 };
 
-/** A gateway that only takes taps, and the names they came under. */
+/** A gateway that only accepts taps, and the names of these taps. */
 function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names: string[] } {
   const hooks = createHooks<Gateway>();
   const names: string[] = [];
@@ -157,7 +157,7 @@ function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names
 
 const harmless = new Set(['PROMISE', 'TickObject', 'Microtask', 'Immediate', 'RANDOMBYTESREQUEST']);
 
-/** Kinds of asynchronous resources that the work begins: sockets, files, timers, processes. */
+/** The kinds of asynchronous resources that the work opens: sockets, files, timers, processes. */
 function resourcesOf(work: () => void): string[] {
   const begun: string[] = [];
   const hook = createHook({ init: (_, type) => void (harmless.has(type) || begun.push(type)) }).enable();

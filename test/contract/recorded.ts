@@ -1,8 +1,8 @@
 /**
- * One recorded answer, played to its dialect whole, torn and damaged.
+ * One recorded answer, played to its dialect whole, split and damaged.
  *
- * A case is a folder: `wire.*` (a stream) or `body.json` (a whole answer) as the provider sends it, `chunks.json`, and
- * where it breaks `error.json`. `target.json` says which model it came from, where that matters.
+ * A case is a folder: `wire.*` (a stream) or `body.json` (a whole answer) as the provider sent it, `chunks.json`, and
+ * `error.json` where it breaks. `target.json` names the model of the answer, where that matters.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ interface Outcome {
   readonly error: { code: string; status: number; message: string } | null;
 }
 
-/** What a case is played to. */
+/** The dialect, target and reader for a case. */
 interface Listener {
   readonly dialect: Dialect;
   readonly target: Target;
@@ -39,7 +39,7 @@ export function describeRecorded(folder: string, { dialect, target, reader }: Li
   else describeStream(folder, { bytes: new Uint8Array(readFileSync(join(folder, wire))), reader, replay: (events) => outcomeOf(dialect, target, events) });
 }
 
-/** Events that no decoder of JSON can read: those of the cases, cut off, one of each name. Without cases, one without a name. Empty: the wire of the cases has no JSON. */
+/** Events that no JSON decoder can read: events of the cases, cut off, one for each event name. Without cases: one event without a name. Empty: the wire format of the cases has no JSON. */
 export function brokenEvents(folders: readonly string[], reader: Listener['reader']): readonly WireEvent[] {
   const events = folders.flatMap((folder) => readdirSync(folder).filter((file) => file.startsWith('wire.')).flatMap((file) => readOf(reader(), [new Uint8Array(readFileSync(join(folder, file)))]).events));
   if (events.length === 0) return [{ data: '{"half":' }];
@@ -74,8 +74,8 @@ function describeStream(folder: string, { bytes, reader, replay }: Stream): void
     expect(replayed(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(whole);
   });
 
-  it('gives the same at every tear', () => {
-    // cost: a decoder sees nothing but events, so the same events give the same answer
+  it('gives the same for every split', () => {
+    // cost: a decoder sees only events, so the same events give the same answer
     const wanted = JSON.stringify(read);
     for (let at = 0; at <= bytes.length; at++) {
       const torn = readOf(reader(), [bytes.subarray(0, at), bytes.subarray(at)]);
@@ -91,7 +91,7 @@ function describeStream(folder: string, { bytes, reader, replay }: Stream): void
     }));
   });
 
-  it('survives its events in any order, twice, changed or not at all', () => {
+  it('survives events in any order, repeated, changed or missing', () => {
     const step = fc.record({ at: fc.nat(events.length - 1), change: fc.option(fc.tuple(fc.nat(), oddValue)) });
     fc.assert(fc.property(fc.array(step, { maxLength: 2 * events.length }), (steps) => {
       expectWellFormed(replay(steps.map(({ at, change }) => {
@@ -111,10 +111,10 @@ function describeStream(folder: string, { bytes, reader, replay }: Stream): void
   });
 }
 
-/** cost: a dialect has dozens of cases, and each is tried. */
+/** cost: a dialect has dozens of cases, and each one is tried. */
 const few = (): { numRuns: number } => ({ numRuns: fc.readConfigureGlobal().numRuns ?? 25 });
 
-/** Chunks that the rest of the gateway can take, whatever came. */
+/** The chunks are valid for the rest of the gateway, after any input. */
 function expectWellFormed({ chunks }: Outcome): void {
   for (const chunk of chunks) {
     expect(typeof chunk.type).toBe('string');
@@ -132,7 +132,7 @@ function expectCounts({ usage: { details, charged, ...counts } }: Chunk & { type
   expect(charged ?? '0').toMatch(/^\d+(\.\d+)?$/);
 }
 
-/** What the case says of its answer. Throws where it says nothing. */
+/** The expected answer of the case. Throws where the case has none. */
 export function outcomeIn(folder: string, given: Outcome): unknown {
   if (!existsSync(join(folder, 'chunks.json'))) throw new Error(`there is no ${join(folder, 'chunks.json')}, the list of the chunks that are wanted. The dialect gave ${JSON.stringify(given)}`);
   return { chunks: readJson(folder, 'chunks.json'), error: readJson(folder, 'error.json') };
