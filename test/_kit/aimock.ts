@@ -1,4 +1,4 @@
-/** `@copilotkit/aimock`, a mock of the providers' APIs that others wrote, behind a tap that keeps what reached it. */
+/** `@copilotkit/aimock`, a third-party mock of the providers' APIs, behind a proxy that records its requests. */
 import { createServer, request as ask } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,20 +9,20 @@ import { LLMock } from '@copilotkit/aimock';
 export interface Tapped {
   readonly url: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The body, as it came over the wire. */
+  /** The body as it was sent. */
   readonly json: any;
 }
 
 export interface Aimock {
   /** `http://127.0.0.1:port` */
   readonly url: string;
-  /** Say here what the models answer. */
+  /** Set the answers of the models here. */
   readonly mock: LLMock;
   readonly asked: Tapped[];
   close(): Promise<void>;
 }
 
-/** It is strict: what no fixture answers is a 503, and a thinking tool loop that lost its thinking is a 400. */
+/** The mock is strict: a request without a fixture gets a 503, and a tool loop that lost its thinking gets a 400. */
 export async function startAimock(): Promise<Aimock> {
   const mock = new LLMock({ port: 0, strict: true, chunkSize: 8 });
   await mock.start();
@@ -33,7 +33,7 @@ export async function startAimock(): Promise<Aimock> {
     asked.push({ url, headers, json: JSON.parse(body.toString('utf8')) });
     const passed = ask(`${mock.url}${url}`, { method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 0, answer.headers);
-      // a connection that breaks behind the tap breaks in front of it too
+      // when the connection to the mock breaks, the connection of the client breaks too
       pipeline(answer, response, () => response.destroy());
     });
     passed.on('error', () => response.destroy());
@@ -53,7 +53,7 @@ export async function startAimock(): Promise<Aimock> {
   };
 }
 
-/** What every client's test asks for first. */
+/** The answers that the test of every client needs first. */
 export const plainAnswers = (mock: LLMock): LLMock =>
   mock
     .onMessage('Greet me.', { content: 'Hello, dear caller.', usage: spoken(11, 7) })
@@ -63,7 +63,7 @@ export const plainAnswers = (mock: LLMock): LLMock =>
 const able = { streaming: true, tools: true, vision: true, parallelToolCalls: true, cancellation: true };
 const efforts = ['low', 'medium', 'high'];
 
-/** A model for each protocol, named after it. Each thinks, and each is a model that its provider really has. */
+/** A model for each protocol, with its name. Each one thinks, and its provider really has it. */
 const served = {
   'openai-chat': { provider: { dialect: 'fireworks' }, path: '/v1', mapping: { externalId: 'accounts/fireworks/models/deepseek-v4-pro', reasoning: { efforts } } },
   'openai-responses': { provider: { dialect: 'openai' }, path: '/v1', mapping: { externalId: 'gpt-5.1', dialect: 'openai-responses', reasoning: { efforts } } },
@@ -88,7 +88,7 @@ export const protocolConfig = (url: string, names: readonly Protocol[] = protoco
   models: names.map((name) => ({ id: name, pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: name, ...able, ...served[name].mapping }] })),
 });
 
-/** The same count in each protocol's words. */
+/** The same counts with the field names of each protocol. */
 export const spoken = (prompt: number, completion: number): Record<string, number> => ({
   prompt_tokens: prompt,
   completion_tokens: completion,

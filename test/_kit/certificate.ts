@@ -1,4 +1,4 @@
-/** Certificates that are made for one test. */
+/** Certificates for one test. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,17 +11,17 @@ interface Pair {
   readonly cert: string;
 }
 
-/** One that the process of the test trusts. */
+/** A certificate that the process of the test trusts. */
 export function trustedCertificate(names = 'IP:127.0.0.1'): Pair {
   const pair = certificate(names);
   setDefaultCACertificates([...getCACertificates(), pair.cert]);
   return pair;
 }
 
-/** One that nobody trusts, signed by itself. @param names `DNS:one.example,IP:127.0.0.1` */
+/** A self-signed certificate that nobody trusts. @param names `DNS:one.example,IP:127.0.0.1` */
 export const certificate = (names: string): Pair => inFolder((folder) => made(folder, names));
 
-/** One that an authority of its own has signed, without the authority's certificate, as many servers of companies send it. */
+/** A certificate that a private authority has signed, without the certificate of the authority, as many servers of companies send it. */
 export const signedCertificate = (names: string): Pair => inFolder((folder) => {
   made(folder, 'DNS:authority.example', 'authority');
   return made(folder, names, 'server', ['-CA', join(folder, 'authority.cert'), '-CAkey', join(folder, 'authority.key')]);
@@ -29,7 +29,7 @@ export const signedCertificate = (names: string): Pair => inFolder((folder) => {
 
 const signing = '[ca]\ndefault_ca = test\n[test]\ndatabase = index\nserial = serial\nnew_certs_dir = .\ndefault_md = sha256\npolicy = policy\n[policy]\ncommonName = supplied\n';
 
-/** One that is valid in these years alone, as `2001`, and is its own authority. */
+/** A self-signed certificate that is valid in these years alone, such as `2001`. */
 export const datedCertificate = (from: number, to: number): Pair => inFolder((folder) => {
   const { key } = made(folder, 'DNS:any.example');
   const run = (...args: readonly string[]): Buffer => execFileSync('/usr/bin/openssl', args, { cwd: folder, stdio: 'ignore' });

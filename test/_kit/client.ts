@@ -1,4 +1,4 @@
-/** A client on sockets of its own. It sends the headers that a test names and no others, and decodes nothing of the reply. */
+/** A client with its own sockets. It sends only the headers that a test gives, and decodes nothing of the reply. */
 import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
 
@@ -36,7 +36,7 @@ export function clientOf(url: string): Client {
   };
 }
 
-/** Reads from the socket only what the test reads. */
+/** Reads from the socket only as much as the test reads. */
 function streamOf(body: Readable): ReadableStream<Uint8Array> {
   const parts = body.on('error', () => {})[Symbol.asyncIterator]();
   return new ReadableStream<Uint8Array>({

@@ -1,6 +1,6 @@
 /**
- * Milliseconds of CPU that the work takes on this thread. A machine that is busy or stands still takes longer, and no more of these:
- * work that grows with the square of what it gets is seen by them and not by a clock.
+ * Milliseconds of CPU time that the work takes on this thread. A machine that is busy or stands still takes longer, but no more CPU time:
+ * so CPU time shows work that grows quadratically, and a clock does not.
  */
 export function cpuMsOf(work: () => void): number {
   const before = process.threadCpuUsage();

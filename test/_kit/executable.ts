@@ -19,14 +19,14 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Where and how the executable runs. `main`: its file, the one of this checkout where absent. */
+/** Where and how the executable runs. `main`: its file; absent: that of this checkout. */
 export interface Place {
   readonly cwd?: string;
   readonly env?: Record<string, string>;
   readonly main?: string;
-  /** A command that starts the executable: its words come before those of the executable. */
+  /** A command that starts the executable: its words come before the words of the executable. */
   readonly by?: readonly string[];
-  /** Its file descriptors from 3 on. */
+  /** The file descriptors of the process, from 3 on. */
   readonly descriptors?: readonly number[];
 }
 
@@ -40,7 +40,7 @@ export async function run(args: readonly string[], place: Place = {}): Promise<E
 }
 
 /**
- * A module that kills its process when its stdin closes. The kernel closes it when the test process ends, however it ends, so no
+ * A module that kills its process when its stdin closes. The kernel closes stdin when the test process ends in any way, so no
  * gateway outlives its test.
  */
 const endsWithParent = `data:text/javascript,${encodeURIComponent(`
@@ -49,8 +49,8 @@ const endsWithParent = `data:text/javascript,${encodeURIComponent(`
 `)}`;
 
 /**
- * For `by`: a shell keeps stdin open when the first process ends, so that the one that follows it lives on. Node waits for the end of
- * stdin, and not `cat`: a process that starts meanwhile makes the stdin of all non-blocking, and with that `cat` fails.
+ * For `by`: a shell keeps stdin open when the first process ends, so that the next process lives on. Node waits for the end of
+ * stdin, not `cat`: a process that starts later makes this stdin non-blocking for all of them, and then `cat` fails.
  */
 export const underShell: readonly string[] = ['sh', '-c', '"$@"; exec "$1" -e "process.stdin.resume()"', 'sh'];
 
@@ -78,7 +78,7 @@ export interface Running {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts it on a port of its own; resolves when it says that it listens. `folder`: where the config is, a new one where absent. */
+/** Starts the executable on a free port; resolves when it prints that it listens. `folder`: the folder of the config; absent: a new one. */
 export async function start(config: object | string, env: Record<string, string> = {}, { folder: given, ...place }: { folder?: string } & Pick<Place, 'main' | 'by' | 'descriptors'> = {}): Promise<Running> {
   const folder = given ?? mkdtempSync(join(tmpdir(), 'gateway-e2e-'));
   const file = join(folder, 'gateway.config.yaml');
@@ -115,7 +115,7 @@ async function* slowly(parts: readonly string[], everyMs: number): AsyncGenerato
 }
 
 /**
- * Writes raw bytes to a port, part by part, and gives back all that comes, until the other side closes. It reads between the parts: an
+ * Writes raw bytes to a port, part by part, and returns everything that comes, until the other side closes. It reads between the parts: an
  * answer that comes before the last part is lost where a write fails first.
  */
 export async function rawExchange(port: number, bytes: string | readonly string[], everyMs = 0): Promise<string> {

@@ -1,5 +1,5 @@
 /**
- * A provider whose address says how it fails: `/<name>/<fault>/v1/chat/completions`. It counts its calls by name. It runs in the
+ * A provider whose address sets how it fails: `/<name>/<fault>/v1/chat/completions`. It counts its calls by name. It runs in the
  * process of a test, or as a process of its own for the bench.
  *
  * `fine`            answers
@@ -13,16 +13,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { completion, said } from './upstream.ts';
 
-/** The calls of one name. */
+/** The calls to one name. */
 export interface Calls {
-  /** When each came, in milliseconds since 1970. */
+  /** The time of each call, in milliseconds since 1970. */
   readonly at: number[];
   answered: number;
 }
 
 export interface FaultyProvider {
   readonly url: string;
-  /** By the name in the address. */
+  /** The calls, by the name in the address. */
   readonly calls: ReadonlyMap<string, Calls>;
   close(): Promise<void>;
 }
@@ -56,7 +56,7 @@ const failures: readonly Fault[] = [
   },
 ];
 
-/** A row of numbers from 0 to 1, the same in each run (mulberry32). */
+/** Random numbers from 0 to 1, the same in each run (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -127,7 +127,7 @@ export async function startFaultyProvider(): Promise<FaultyProvider> {
   };
 }
 
-/** The providers of a config: their names, which are also their ids, and how each fails. */
+/** The providers of a config: their names, which are also their ids, and the fault of each. */
 export const faultyProviders = (url: string, faults: Readonly<Record<string, string>>, more: object = {}): Record<string, object> =>
   Object.fromEntries(Object.entries(faults).map(([name, fault]) => [name, { dialect: 'openai-chat', base_url: `${url}/${name}/${fault}/v1`, api_key: `key-of-${name}`, ...more }]));
 

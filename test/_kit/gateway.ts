@@ -19,23 +19,23 @@ import { closeAtEndOfFile } from './left-open.ts';
 
 export const loadPlugin = createPluginLoader(new URL('../../plugins/', import.meta.url));
 
-/** All but the console and the journal, which would write into the test's output and onto the disk, and the dashboard, which has nothing to show then. */
+/** All shipped plugins, except the console and the journal, which would write into the test's output and onto the disk, and the dashboard, which has nothing to show without the journal. */
 export const quietPlugins: readonly string[] = shippedPlugins.filter((name) => !['log/console', 'log/journal', 'endpoints/dashboard'].includes(name));
 
 export interface TestGateway {
   readonly gateway: RunningGateway;
   /** `http://127.0.0.1:port` */
   readonly url: string;
-  /** What the `log` hook saw, in order. */
+  /** The records of the `log` hook, in order. */
   readonly records: RequestRecord[];
   /** Lines of the process log. */
   readonly lines: string[];
-  /** Sends any request, over a socket as all of these do. */
+  /** Sends any request over a socket, as all functions here do. */
   readonly ask: Client['ask'];
   get(path: string, headers?: Record<string, string>): Promise<Response>;
   /** An aborted `signal` closes the socket. */
   post(body: unknown, more?: { headers?: Record<string, string>; signal?: AbortSignal; path?: string }): Promise<Response>;
-  /** Posts a chat request that says `hi` and what is given. */
+  /** Posts a chat request with the message `hi` and the given fields. */
   chat(more: object, headers?: Record<string, string>): Promise<Response>;
   /** Closes the client's sockets, the port and the gateway. */
   close(): Promise<void>;
@@ -47,16 +47,16 @@ export interface Setup {
   readonly env?: Record<string, string>;
   /** Plugins of the test's own, after the shipped ones. */
   readonly plugins?: readonly AnyPlugin[];
-  /** Plugins as the YAML names them, after the shipped ones: `./quota.ts`, or `{ use, with }`. */
+  /** Plugins in the form of the YAML, after the shipped ones: `./quota.ts`, or `{ use, with }`. */
   readonly use?: readonly (string | { readonly use: string; readonly with?: object })[];
-  /** The file (`import.meta.url`) or folder from which `use` is looked for; the current folder where absent. */
+  /** The file (`import.meta.url`) or folder from which `use` is looked for; absent: the current folder. */
   readonly from?: string;
   readonly clock?: () => number;
-  /** What plugins keep over reloads: two gateways with the same are one before and one after a reload. */
+  /** The state that plugins keep over reloads: two gateways with the same `states` are one gateway before and after a reload. */
   readonly states?: States;
 }
 
-/** The folder that a test names by its own address, by a path, or not at all. */
+/** The folder of `from`: that of a file address, or a path; absent: the current folder. */
 export const folderOf = (from: string = process.cwd()): string => (from.startsWith('file:') ? dirname(fileURLToPath(from)) : from);
 
 export async function testGateway({ config, env = {}, plugins = [], use = [], from, clock, states = new States() }: Setup): Promise<TestGateway> {
@@ -120,7 +120,7 @@ export const oneUpstream = (url: string, more: Record<string, unknown> = {}): Re
 export const twoUpstreams = (first: string, second: string, more: Record<string, unknown> = {}): Record<string, unknown> => ({
   providers: { one: { dialect: 'openai-chat', base_url: first, api_key: 'k1' }, two: { dialect: 'openai-chat', base_url: second, api_key: 'k2' } },
   models: [{ id: 'plain', pricing: prices, providers: ['one', 'two'].map((providerId) => ({ providerId, externalId: 'plain-1', ...able })) }],
-  // each is asked once: tries again have tests of their own
+  // each target is asked once: retries have their own tests
   routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } },
   ...more,
 });

@@ -1,4 +1,4 @@
-/** A log in memory with the interface of a real one, for tests of everything that reads a log. */
+/** A log in memory with the interface of the real log, for tests of everything that reads a log. */
 import { randomBytes } from 'node:crypto';
 import type { RequestRecord } from '../../core/pipeline/context.ts';
 import { isRescued } from '../../core/log/attempts.ts';
@@ -9,20 +9,20 @@ import { formatDollars, parseDollars } from '../../core/money.ts';
 import type { AnyPlugin } from '../../core/host/plugin.ts';
 
 export interface MemoryLog extends LogReader {
-  /** Puts a request on record and tells those who watch. */
+  /** Stores a record and tells the listeners. */
   add(more?: Partial<LoggedDetail>): LoggedDetail;
-  /** Tells those who watch, and has not stored it yet. */
+  /** Tells the listeners of a record that is not stored yet. */
   announce(record: LoggedRequest): void;
-  /** From now on every question is answered by this error. */
+  /** From now on every query fails with this error. */
   fail(error: Error | null): void;
-  /** Pages that have been read. */
+  /** The number of pages that have been read. */
   readonly pages: { readonly limit: number; readonly cursor: string | null }[];
   readonly watchers: number;
 }
 
 const usage: RequestRecord['usage'] = { promptTokens: 10, completionTokens: 5, reasoningTokens: 2, cachedTokens: 0, cacheWriteTokens: 0, totalTokens: 15 };
 
-/** A version 7 UUID of that moment. */
+/** A version 7 UUID of this time. */
 export const idAt = (ms: number): string => {
   const hex = ms.toString(16).padStart(12, '0') + '7' + randomBytes(10).toString('hex').slice(0, 3) + '8' + randomBytes(10).toString('hex').slice(0, 15);
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
@@ -133,5 +133,5 @@ export function memoryLog(): MemoryLog {
   };
 }
 
-/** The plugin that keeps it. */
+/** The plugin that keeps this log. */
 export const keeping = (reader: LogReader): AnyPlugin => ({ name: 'test/log', summary: 'keeps the log of a test', schema: {}, apply: ({ log }) => log.provide(reader) });

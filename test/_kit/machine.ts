@@ -1,4 +1,4 @@
-/** What some tests need of the machine. Where it cannot be had, their files are left out, which the run says and `.ci/run` takes for a fault. */
+/** The programs and rights that some tests need. Where one is missing, their files are left out: the run prints it, and `.ci/run` fails. */
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,9 +7,9 @@ import { mountSmallDisk } from './small-disk.ts';
 
 interface Need {
   readonly name: string;
-  /** What a file has that needs it. */
+  /** Text in the files that need it. */
   readonly trace: RegExp;
-  /** Throws where it cannot be had. As root on Debian what is missing is installed. */
+  /** Throws where the machine lacks it. As root on Debian, a missing program is installed. */
   ensure(): void;
 }
 

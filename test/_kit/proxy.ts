@@ -1,22 +1,22 @@
-/** A TCP proxy that can fall silent, delay what it passes on, refuse new connections, and cut those that are open. */
+/** A TCP proxy that can be silent, delay answers, refuse new connections and cut open ones. */
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
 export interface Proxy {
   readonly url: string;
-  /** How many pieces came from the client. */
+  /** The number of pieces that came from the client. */
   requests: number;
-  /** How many connections were taken. */
+  /** The number of accepted connections. */
   connections: number;
   /** Nothing is passed on. */
   isMute: boolean;
-  /** On each connection, no answer is passed on from the first piece of the client that has this text; null: all are. */
+  /** After a piece of the client with this text, no answer is passed on over its connection; null: all answers are. */
   losesAnswersAfter: string | null;
-  /** Called with each piece of an answer: what it returns is passed on instead. */
+  /** Called with each piece of an answer; its result is passed on instead. */
   translate: (piece: Buffer) => Buffer;
-  /** Milliseconds by which each answer is late, at least: none overtakes the one before it. */
+  /** The least delay of each answer, in milliseconds. Answers keep their order. */
   delayMs: number;
-  /** Of the server behind; new connections go there. */
+  /** The port of the server behind the proxy; new connections go there. */
   port: number;
   /** New connections are closed at once. */
   isShut: boolean;
@@ -25,7 +25,7 @@ export interface Proxy {
   close(): Promise<void>;
 }
 
-/** @param url of the server behind the proxy; the proxy has the same scheme */
+/** @param url the address of the server behind the proxy; the proxy has the same scheme */
 export async function proxyTo(url: string): Promise<Proxy> {
   const target = new URL(url);
   const sockets = new Set<Socket>();
@@ -49,7 +49,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
     });
     let lastAt = 0;
     const late: Buffer[] = [];
-    // two timers of one moment may fire in either order
+    // two timers of the same time may fire in either order
     const passNext = (): void => void near.write(late.shift() as Buffer);
     far.on('data', (answer) => {
       const bytes = proxy.translate(answer);

@@ -1,4 +1,4 @@
-/** Real servers for the tests, started privately from the machine's binaries; as root on Debian what is missing is installed. */
+/** Real servers for the tests, started from the binaries of the machine; as root on Debian, missing programs are installed. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { closeAtEndOfFile } from './left-open.ts';
 import { pause } from './upstream.ts';
 
-/** Below the ports that the kernel hands out: nobody who asks the kernel for one takes it before it is used. */
+/** A free port below those that the kernel assigns, so that no other program gets it from the kernel before it is used. */
 export async function freePort(): Promise<number> {
   const port = 10_000 + Math.floor(Math.random() * 20_000);
   const isFree = await new Promise((resolve) => {
@@ -17,7 +17,7 @@ export async function freePort(): Promise<number> {
   return isFree === true ? port : await freePort();
 }
 
-/** Makes sure of a program; installing takes a lock, as test files run side by side. */
+/** Returns the path of a program, and installs it where it is missing, under a lock, because test files run at the same time. */
 export function ensureProgram(paths: readonly string[], debianPackage: string): string {
   const find = (): string | undefined => paths.find((path) => existsSync(path));
   const found = find();
@@ -29,7 +29,7 @@ export function ensureProgram(paths: readonly string[], debianPackage: string): 
   return installed;
 }
 
-/** Makes sure of a browser without windows; the whole of chromium does as well, and takes a fifth more CPU for a page. Gives its path. */
+/** Returns the path of a headless browser, and installs it where it is missing. Full chromium works too, and takes a fifth more CPU for a page. */
 export const ensureBrowser = (): string => ensureProgram(['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'], 'chromium-headless-shell');
 
 export interface RedisServer {
@@ -43,13 +43,13 @@ export interface RedisServer {
 }
 
 export interface RedisSettings {
-  /** More words of its command line. */
+  /** More arguments of its command line. */
   readonly words?: readonly string[];
-  /** It is a Sentinel, of the primary at this port of the machine. */
+  /** Makes it a Sentinel of the primary at this port of the machine. */
   readonly sentinelOf?: number;
 }
 
-/** @param at the port; any free one where absent */
+/** @param at the port; absent: any free port */
 export async function startRedis(at?: number, { words = [], sentinelOf }: RedisSettings = {}): Promise<RedisServer> {
   const program = ensureProgram(['/usr/bin/redis-server'], 'redis-server');
   const port = at ?? (await freePort());
@@ -125,7 +125,7 @@ function postgresPrograms(): string {
   return join(versions, newest, 'bin');
 }
 
-/** Makes sure of PostgreSQL. */
+/** Installs PostgreSQL where it is missing. */
 export function ensurePostgres(): void {
   ensureProgram(['/usr/bin/psql'], 'postgresql');
   postgresPrograms();
@@ -137,17 +137,17 @@ export interface PostgresServer {
   /** SIGSTOP: connections open, answers do not come. */
   freeze(): void;
   thaw(): void;
-  /** SIGKILL to all of it. */
+  /** SIGKILL to all its processes. */
   kill(): Promise<void>;
-  /** Starts it again on the same data. */
+  /** Starts the server again on the same data. */
   start(): Promise<void>;
-  /** A new, empty database on it. */
+  /** The address of a new, empty database of the server. */
   database(): string;
   psql(url: string, sql: string): string;
   stop(): Promise<void>;
 }
 
-/** A private cluster. PostgreSQL does not run as root, so there it runs as the user `postgres`. */
+/** A private cluster. PostgreSQL does not run as root: for root it runs as the user `postgres`. */
 export async function startPostgres(): Promise<PostgresServer> {
   const programs = postgresPrograms();
   const port = await freePort();
@@ -156,7 +156,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   if (asUser.uid !== undefined) chownSync(folder, asUser.uid, asUser.gid);
   const files = join(folder, 'data');
   makeCluster(files, (into) => execFileSync(join(programs, 'initdb'), ['-D', into, '-U', 'gateway', '-A', 'trust', '--no-sync', '-E', 'UTF8'], { ...asUser, cwd: folder, stdio: 'ignore' }));
-  // mmap: shared memory as a file of the cluster. As an object of the machine, 1 MB of it would stay behind each cluster that is killed
+  // mmap: shared memory in a file of the cluster. Otherwise each killed cluster would leave 1 MB of shared memory on the machine
   const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'shared_buffers=256MB', 'max_wal_size=2GB', 'dynamic_shared_memory_type=mmap'];
   let child: ChildProcess | null = null;
   let ended: Promise<void> = Promise.resolve();
@@ -172,17 +172,17 @@ export async function startPostgres(): Promise<PostgresServer> {
     }
     throw new Error('PostgreSQL did not start');
   };
-  /** Backends are processes of their own; each is a session leader, so they are found as children. */
+  /** Signals the server and its backends. Each backend is a session leader, so they are found as children. */
   const signal = (name: NodeJS.Signals): void => {
     const root = child?.pid;
     if (root === undefined) return;
-    // ps ends with 1 where there is none
+    // ps ends with 1 where there are no children
     const children = spawnSync('ps', ['-o', 'pid=', '--ppid', String(root)], { encoding: 'utf8' }).stdout.split('\n').map(Number).filter((pid) => pid > 0);
     for (const pid of [root, ...children]) {
       try {
         process.kill(pid, name);
       } catch {
-        // it ended meanwhile
+        // the process has ended meanwhile
         continue;
       }
     }
@@ -219,7 +219,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
 }
 
-/** The files of an empty cluster. cost: initdb takes 1.7 s of CPU, and a copy of what it made 0.1 s. */
+/** The files of an empty cluster. cost: initdb takes 1.7 s of CPU, and a copy of its files takes 0.1 s. */
 function makeCluster(files: string, init: (into: string) => void): void {
   const shared = process.env['GATEWAY_TESTS_FOLDER'];
   if (shared === undefined) return init(files);
@@ -229,7 +229,7 @@ function makeCluster(files: string, init: (into: string) => void): void {
   init(files);
   const own = join(shared, `postgres-${process.pid}`);
   copy(files, own);
-  // two workers may come here at one time; a folder is not renamed over a full one
+  // two workers may be here at one time; rename does not replace a folder that has files
   try {
     renameSync(own, first);
   } catch {

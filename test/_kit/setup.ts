@@ -15,7 +15,7 @@ const memory = '/dev/shm';
 const gibibyte = 2 ** 30;
 
 /**
- * Where the tests keep their files: in memory, where it has much room.
+ * The folder for the files of the tests: in memory, where there is enough.
  * cost: a run makes thousands of files that live for seconds. In memory it takes 6 % less time than on an ext4 disk.
  */
 function spacious(): string {
@@ -29,7 +29,7 @@ function spacious(): string {
   }
 }
 
-/** One loud line for each thing that the tests need and this machine lacks, and a folder for the files of one run. Gives what removes the folder. */
+/** Prints a line for each thing that the tests need and this machine lacks, and makes a folder for the files of one run. Returns the function that deletes the folder. */
 export default function setup(project: TestProject): () => void {
   for (const lack of project.getProvidedContext().lacks) project.vitest.logger.warn(`SKIPPED: ${lackText(lack)}`);
   const folder = mkdtempSync(join(spacious(), 'gateway-tests-'));

@@ -1,10 +1,10 @@
-/** A disk of a few kilobytes, in memory. It is gone at the end of its test file, whatever came of the tests. */
+/** A disk of a few kilobytes, in memory. It is unmounted at the end of its test file, also when tests failed. */
 import { execFileSync } from 'node:child_process';
 import { closeAtEndOfFile } from './left-open.ts';
 
 export interface SmallDisk {
   grow(size: string): void;
-  /** As a kernel does that has found a fault of the disk. */
+  /** Makes the disk read-only, as the kernel does after a fault of the disk. */
   refuseWrites(): void;
   unmount(): void;
 }
@@ -15,7 +15,7 @@ export function mountSmallDisk(folder: string, size: string): SmallDisk {
   mount(`size=${size}`);
   const unmount = (): void => {
     isUnmounted();
-    // lazily, because a gateway that is left open has files on it
+    // lazily, because a gateway that was left open has files on this disk
     execFileSync('umount', ['--lazy', folder]);
   };
   const isUnmounted = closeAtEndOfFile({ close: unmount });

@@ -1,5 +1,5 @@
 /**
- * Providers of four wire formats that check the state of a tool loop as the vendors do: what they did not issue, or not in this place, is a 400.
+ * Providers of four wire formats that check the state of a tool loop as the vendors do: state that they did not issue, or that is at another place, is a 400.
  * Each answer has a thought of its own.
  */
 import { createHmac } from 'node:crypto';
@@ -10,11 +10,11 @@ import type { Asked, ScriptedUpstream } from './upstream.ts';
 export type Vendor = 'claude' | 'openai' | 'gemini' | 'deepseek';
 
 export interface StrictVendor extends ScriptedUpstream {
-  /** State that was issued, in its order. */
+  /** The state that was issued, in order. */
   readonly issued: readonly string[];
-  /** What was refused, and why. */
+  /** The refused requests, and why. */
   readonly refused: string[];
-  /** Those that are in this request. */
+  /** The issued states that are in this request. */
   statesIn(text: string): readonly string[];
 }
 
@@ -23,16 +23,16 @@ export interface Call {
   readonly input: object;
 }
 
-/** What the model has before it: the names of its tools, and the results so far as JSON. */
+/** The input of the model: the names of its tools, and the results so far as JSON. */
 export interface Scene {
   readonly tools: readonly string[];
   readonly results: readonly string[];
 }
 
-/** What the model calls; null where it has its last word. */
+/** The tool calls of the model; null: it gives its final answer. */
 export type Script = (scene: Scene) => Call | null;
 
-/** What a vendor says: a thought, and then a call or, where `call` is null, a last word. */
+/** The answer of a vendor: a thought, and then a call or, where `call` is null, a final text. */
 interface Said {
   readonly thought: string;
   readonly state: string;
@@ -40,7 +40,7 @@ interface Said {
 }
 
 interface Form {
-  /** Throws what the vendor would answer. @param memory of what was issued */
+  /** Throws the error of the vendor. @param memory the state that was issued */
   check(body: any, memory: Memory): void;
   thinks(body: any): boolean;
   scene(body: any): { readonly tools: readonly any[]; readonly results: readonly any[] };
@@ -48,7 +48,7 @@ interface Form {
   refusal(message: string): object;
 }
 
-/** What a vendor issued: state by thought, thought by call. */
+/** The state that a vendor issued: state by thought, thought by call. */
 class Memory {
   readonly #key: string;
   readonly states = new Map<string, string>();
@@ -58,7 +58,7 @@ class Memory {
     this.#key = vendor;
   }
 
-  /** wire: state is base64 in which only the issuer can read. */
+  /** wire: state is base64 that only the issuer can read. */
   issue(thought: string, call: Said['call']): Said {
     const said = { thought, state: createHmac('sha256', this.#key).update(thought).digest('base64'), call };
     this.states.set(said.state, thought);

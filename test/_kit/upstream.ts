@@ -1,4 +1,4 @@
-/** A scripted provider over real HTTP: each request is answered by the next step of the script, or by its last. */
+/** A scripted provider over real HTTP: each request is answered by the next step of the script, or by the last one. */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -26,7 +26,7 @@ export interface ScriptedUpstream {
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Holds the event loop for so long, as a long collection of garbage does. */
+/** Blocks the event loop for this time, as a long garbage collection does. */
 export function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
@@ -69,7 +69,7 @@ export const answers = (body: unknown, { status = 200, headers = {} }: { status?
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
 };
 
-/** A streamed answer: each part is one write. `end`: how it ends. */
+/** A streamed answer: each part is one write. `end`: how the stream ends. */
 export const streams = (parts: readonly (string | Uint8Array)[], { end = 'close', everyMs = 0, type = 'text/event-stream' }: { end?: 'close' | 'reset' | 'hang'; everyMs?: number; type?: string } = {}): Step => async (response) => {
   response.writeHead(200, { 'content-type': type });
   for (const part of parts) {
@@ -80,7 +80,7 @@ export const streams = (parts: readonly (string | Uint8Array)[], { end = 'close'
   if (end === 'reset') response.socket?.resetAndDestroy();
 };
 
-/** Takes the request and says nothing. */
+/** Accepts the request and does not answer. */
 export const hangs: Step = () => {};
 
 const base = { id: 'up-1', object: 'chat.completion', created: 1_700_000_000, model: 'upstream-model' };
@@ -94,7 +94,7 @@ export const completion = (content: string, more: object = {}): object => ({ ...
 export const event = (delta: object, finish: string | null = null): string =>
   `data: ${JSON.stringify({ ...base, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 
-/** The events of a streamed chat completion that says these words, with its usage at the end. */
+/** The events of a streamed chat completion with these words, and its usage at the end. */
 export const said = (...words: string[]): string[] => [
   event({ role: 'assistant', content: '' }),
   ...words.map((content) => event({ content })),

@@ -1,17 +1,17 @@
-/** Sends bytes to a gateway, and reads its replies as strictly as a proxy that trusts nobody. */
+/** Sends bytes to a gateway, and reads its replies as strictly as a strict proxy. */
 import { connect } from 'node:net';
 
-/** One reply. A reply whose framing is not sound throws before it gets here. */
+/** One reply. A reply with wrong framing throws before this. */
 export interface WireReply {
   readonly status: number;
-  /** Names in small letters. */
+  /** The headers, with names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Buffer;
 }
 
 export interface Replies {
   readonly replies: readonly WireReply[];
-  /** What is no whole reply yet. */
+  /** Bytes after the last complete reply. */
   readonly rest: Buffer;
 }
 
@@ -37,7 +37,7 @@ function headOf(text: string): Head {
   return { status: Number(status), headers };
 }
 
-/** A body in chunks and where it ends; null: it has not ended yet. */
+/** A chunked body, and where it ends; null: it has not ended yet. */
 function chunked(bytes: Buffer, start: number): { body: Buffer; end: number } | null {
   const parts: Buffer[] = [];
   for (let at = start; ; ) {
@@ -90,18 +90,18 @@ export function readReplies(bytes: Buffer, { isHead = false, isClosed = false }:
 export interface Sent {
   readonly parts: readonly Uint8Array[];
   readonly isHead?: boolean;
-  /** The address of the client; each of 127.0.0.0/8 is this machine. */
+  /** The address of the client; each address of 127.0.0.0/8 is this machine. */
   readonly from?: string;
-  /** The replies after which the client leaves; it leaves an endless stream at its first event. Where absent, it leaves after a silence. */
+  /** The number of replies after which the client leaves; it leaves an endless stream at its first event. Absent: it leaves after a silence. */
   readonly wanted?: number;
-  /** The client resets the connection so many milliseconds after the last part. */
+  /** The client resets the connection this many milliseconds after the last part. */
   readonly resetMs?: number;
 }
 
 const silenceMs = 40;
 const patienceMs = 15_000;
 
-/** Sends the parts one by one on a connection of their own. Rejects where a reply is not sound, or where none comes. */
+/** Sends the parts one by one on a new connection. Rejects where a reply has wrong framing, or where no reply comes. */
 export async function exchangeBytes(url: string, { parts, isHead = false, from = '127.0.0.1', wanted, resetMs }: Sent): Promise<Replies> {
   const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port), localAddress: from });
   let bytes = Buffer.alloc(0);
