@@ -9,7 +9,7 @@ import { callerKey, requestFor } from './workload.ts';
 const connections = 16;
 const requests = 2000;
 
-/** The plugins with a cache that has room for a few hundred answers: fewer than there are requests in a round. */
+/** The plugins, with a cache that has room for a few hundred answers, fewer than the requests of a round. */
 const smallCache: readonly (string | object)[] = shippedPlugins.map((use) => (use === 'stream/cache' ? { use, with: { max_bytes: 1_048_576 } } : use));
 
 const withKey = (cache: boolean): Pick<GatewayOptions, 'more'> => ({ more: { keys: [{ name: 'bench', key: callerKey, metadata: { team: 'bench' }, cache }] } });

@@ -1,7 +1,7 @@
 /**
- * Callers in a process of their own, so that what they cost does not slow down what measures: `callers.ts plain 2000 URL` sends 2000
- * requests a second, however long the answers take; `callers.ts streams 500 URL` keeps 500 streams open. A GET answers with what
- * the callers saw since the GET before.
+ * Callers in a process of their own, so that their CPU time does not slow down the measuring process: `callers.ts plain 2000 URL` sends 2000
+ * requests a second, also when answers are slow; `callers.ts streams 500 URL` keeps 500 streams open. A GET returns what
+ * the callers saw since the last GET.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,13 +10,13 @@ import { percentile } from './figures.ts';
 import { headers, path, requestFor, slow } from './workload.ts';
 
 export interface Seen {
-  /** The time that the other numbers are of, in seconds. */
+  /** The time of the other numbers, in seconds. */
   readonly seconds: number;
-  /** Whole answers. */
+  /** The number of complete answers. */
   readonly served: number;
-  /** Requests that no connection was free for. */
+  /** Requests that were not sent, because no connection was free. */
   readonly unsent: number;
-  /** Requests under way now. */
+  /** Requests that run now. */
   readonly open: number;
   readonly errors: number;
   readonly firstError: string | null;
@@ -47,7 +47,7 @@ function takeSeen(): Seen {
   return { seconds: (tally.since - since) / 1000, served: times.length, unsent, open, errors, firstError, p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
 }
 
-/** Sends a request and reads its answer; throws unless the answer is whole. */
+/** Sends a request and reads its answer; throws unless the answer is complete. */
 async function ask(pool: Pool, body: string, end: string): Promise<void> {
   const answer = await pool.request({ method: 'POST', path, headers, body });
   let last = '';
@@ -85,7 +85,7 @@ async function keepStream(pool: Pool, body: string): Promise<void> {
   for (;;) await count(() => ask(pool, body, 'data: [DONE]\n\n'));
 }
 
-/** The streams begin spread over the time that one takes, so that they do not all end at once. */
+/** The starts of the streams are spread over the duration of one stream, so that they do not all end at once. */
 function keepStreams(url: string, streams: number): void {
   const pool = new Pool(url, { connections: streams, pipelining: 1 });
   const body = requestFor('slow', { stream: true });

@@ -36,7 +36,7 @@ export default {
     const startedAt = performance.now();
     const large = lineTo(await startBenchGateway({ upstream: provider.url, catalogue: catalogueOf(many) }), connections);
     const startMs = performance.now() - startedAt;
-    // each line gets its own models: the small one repeats ten names, as the large one goes through all
+    // each gateway gets its own models: the small catalogue repeats ten names, the large one has a new name for each request
     const bodies = (size: number): string[] => Array.from({ length: many }, (_, at) => requestFor(`model-${(at * 7) % size}`));
     const load = [few, many].map((size) => ({ connections, requests: 1000, bodies: bodies(size) }));
     const [fewCosts, manyCosts] = (await compare([small, large], { warmUp: 4000, rounds: 11, load })) as [Cost[], Cost[]];

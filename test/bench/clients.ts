@@ -1,6 +1,6 @@
 /**
- * Programs and SDKs of others as their users run them, against the real executable: what works. Behind it are providers that answer by a script and
- * refuse state which they did not issue. Nothing leaves this machine but the installation of the clients.
+ * Third-party programs and SDKs, as their users run them, against the real executable: what works. Behind it are providers that answer by a script and
+ * refuse state that they did not issue. Only the installation of the clients uses the network.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,7 +27,7 @@ interface Stage {
   close(): Promise<void>;
 }
 
-/** A gateway, and behind each of its models the vendor of that name with this script. */
+/** A gateway; behind each of its models is the vendor with its name and this script. */
 async function stageOf(names: readonly Vendor[], script: Script): Promise<Stage> {
   const vendors = await Promise.all(names.map((name) => startStrictVendor(name, script)));
   const able = { streaming: true, tools: true, vision: true, parallelToolCalls: true, cancellation: true };
@@ -64,7 +64,7 @@ async function agentFigures(agent: 'Claude Code' | 'Codex', names: readonly Vend
   return figures;
 }
 
-/** Calls its tool once. */
+/** Calls the tool `weather` once. */
 const weather: Script = ({ tools, results }) => (tools.includes('weather') && results.length === 0 ? { name: 'weather', input: { city: 'Rome' } } : null);
 
 function sdkFigures(model: string, { code, stdout, stderr }: Ran): Figure[] {

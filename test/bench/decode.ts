@@ -28,7 +28,7 @@ const targetOf = (dialect: string): Target =>
 
 const head = { id: 'chatcmpl-1', created: 1_700_000_000, model: 'up/model-1', request: requestOf(), finishReason: 'openai', reasoningFields: ['reasoning', 'reasoning_content'] } as const;
 
-/** Kept, so that no work can be found to be for nothing. */
+/** Results are kept here, so that the compiler cannot remove the work. */
 let produced = 0;
 
 type Works = Readonly<Record<'floor' | 'decode' | 'both', () => void>>;
@@ -54,7 +54,7 @@ function worksOf(dialect: Dialect, events: readonly WireEvent[]): Works {
   };
 }
 
-/** Milliseconds per event, of each round; the works go in turn. */
+/** Milliseconds per event for each round; the works take turns. */
 function measure(works: Readonly<Record<string, () => void>>, events: number): Record<string, number[]> {
   const times: Record<string, number[]> = {};
   for (let round = -2; round < rounds; round++) {
@@ -67,7 +67,7 @@ function measure(works: Readonly<Record<string, () => void>>, events: number): R
   return times;
 }
 
-/** A decoder that gives nothing would be fast. */
+/** Checks the output: a decoder that gives nothing would be fast. */
 function assertComplete(dialect: Dialect, events: readonly WireEvent[]): void {
   const decoder = dialect.decoder(targetOf(dialect.name));
   const reply = new Reply();

@@ -19,7 +19,7 @@ export default {
     const provider = await startBenchProvider();
     const floor = lineTo(await startFloor(provider.url), connections);
     const lines = [floor];
-    // a gateway for each door, so that each pays for its own records
+    // a gateway for each door, so that each door has the cost of its own records
     for (const _ of doors) lines.push(lineTo(await startBenchGateway({ upstream: provider.url }), connections));
     const figures: Figure[] = [];
     for (const { model, label } of variants) {

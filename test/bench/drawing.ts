@@ -1,4 +1,4 @@
-/** Boxes of frames as one static SVG: colours say the room, the tooltip of a box its function, file, share and time. */
+/** Boxes of frames as one static SVG: the colour shows the room, and the tooltip of a box shows its function, file, share and time. */
 import { boxesOf } from './frames.ts';
 import type { Box, Frame, Room } from './frames.ts';
 
@@ -8,7 +8,7 @@ const top = 92;
 const rowHeight = 18;
 const leastShare = 0.004;
 
-/** Of the font, which is 11 pixels high and as wide in every letter. */
+/** The width of a letter: the font has 11 pixels and a fixed width. */
 const letterWidth = 6.7;
 
 const rooms: Readonly<Record<Room, readonly [colour: string, label: string]>> = {
@@ -38,9 +38,9 @@ const textAt = (x: number, y: number, text: string): string => (text === '' ? ''
 
 export interface Drawing {
   readonly whole: Frame;
-  /** That the window of the profile served. */
+  /** The number of requests that were served in the window of the profile. */
   readonly requests: number;
-  /** One line below the title: which load, which Node. */
+  /** The line below the title: the load, and the Node version. */
   readonly about: string;
 }
 
@@ -51,7 +51,7 @@ function titleOf({ frame }: Box, { whole, requests }: Drawing): string {
 
 function boxOf(box: Box, drawing: Drawing): string {
   const [x, y] = [margin + box.x, top + box.depth * rowHeight];
-  // a pixel less each way, so that neighbours stay apart
+  // one pixel less in each direction, so that there is a gap between neighbours
   const path = `M${short(x)} ${y}h${short(Math.max(box.width - 0.6, 0.4))}v${rowHeight - 1}H${short(x)}z`;
   return `<g><title>${titleOf(box, drawing)}</title><path class="${box.frame.room}" d="${path}"/>${textAt(x + 3, y + 12.5, fitting(labelOf(box.frame), box.width))}</g>`;
 }

@@ -1,4 +1,4 @@
-/** What reaches callers of the failures of providers, and how often providers are asked for that. */
+/** How many failures of providers reach the callers, and how many calls of providers this takes. */
 import { Pool } from 'undici';
 import { faultyProviders } from '../_kit/faulty-provider.ts';
 import type { Calls } from '../_kit/faulty-provider.ts';
@@ -13,7 +13,7 @@ import { headers, path, requestFor } from './workload.ts';
 const able = { streaming: true, tools: true, reasoning: true };
 const pricing = { prompt: '0.000001', completion: '0.000002' };
 
-/** A gateway with one model, behind which these providers stand in this order. */
+/** A gateway with one model and these providers for it, in this order. */
 interface Scene {
   readonly faults: Readonly<Record<string, string>>;
   readonly policy?: object;
@@ -24,7 +24,7 @@ interface Scene {
 interface Sent {
   readonly requests: number;
   readonly answered: number;
-  /** Of each status, and `cut` of streams that broke off. */
+  /** The number of answers with each status, and `cut` for streams that broke off. */
   readonly outcomes: ReadonlyMap<string, number>;
   readonly seconds: number;
 }
@@ -38,7 +38,7 @@ class Stage {
     this.#gateway = gateway;
   }
 
-  /** Sends requests, every second one a stream, until there were so many or so much time is over. */
+  /** Sends requests, every second one a stream, until the number or the time is reached. */
   async send({ connections, requests = Infinity, forMs = Infinity, everyMs = 0 }: { connections: number; requests?: number; forMs?: number; everyMs?: number }): Promise<Sent> {
     const pool = new Pool(this.#gateway.url, { connections, pipelining: 1 });
     const outcomes = new Map<string, number>();
@@ -98,7 +98,7 @@ async function answered(what: string, scene: Scene, { requests, least, most }: {
   ];
 }
 
-/** Asks one after the other, so that the provider is asked as often as the gateway decides and not as often as requests are under way. */
+/** Asks one after the other, so that the calls of the provider depend on the gateway's decisions, and not on the number of running requests. */
 async function dead(): Promise<Figure[]> {
   const stage = await stageOf({ faults: { broken: 'dead', good: 'fine' }, provider: { breaker: { failures: 5, rest_ms: 500 } } });
   const forMs = 10_000;
@@ -108,7 +108,7 @@ async function dead(): Promise<Figure[]> {
   const restsFrom = broken.at.findIndex((at, index) => at - (broken.at[index - 1] ?? at) > 400);
   const before = restsFrom < 0 ? broken.at.length : restsFrom;
   const probes = broken.at.slice(before);
-  // rests of 0.5, 1, 2, 4 s
+  // the provider rests for 0.5, 1, 2, 4 s
   const gaps = probes.map((at, index) => at - (broken.at[before + index - 1] ?? at));
   return [
     { what: `a dead target, ${sent.requests} requests one after the other: answered${failuresOf(sent)}`, gateway: share(sent), target: '100 %', isMet: sent.answered === sent.requests },
@@ -129,13 +129,13 @@ async function limited(): Promise<Figure[]> {
   ];
 }
 
-/** Requests a second that a provider with a limit for each key answers, asked for more than there is room for. Each window of a key begins with its first call, so a little time is lost at each end; test/e2e has the exact counts. */
+/** Requests a second that are answered by a provider with a limit for each key, under more load than its limits allow. Each window of a key begins with its first call, so a little time is lost at each end; test/e2e has the exact counts. */
 async function pool(): Promise<Figure[]> {
   const forMs = 10_000;
   const rates: number[] = [];
   for (const keys of [['a'], ['a', 'b', 'c']]) {
     const stage = await stageOf({ faults: { up: 'each-60-1000' }, provider: { api_key: keys.map((key) => `key-${key}`) } });
-    // at most 320 a second: refusals must not keep the processor busy
+    // at most 320 requests a second, so that refusals do not keep the processor busy
     const sent = await stage.send({ connections: 16, forMs, everyMs: 50 });
     const { up = { answered: 0 } } = await stage.calls();
     rates.push(up.answered / sent.seconds);

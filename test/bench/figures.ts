@@ -1,10 +1,10 @@
-/** Figures as a table: what was measured, the floor beside it, their ratio, and the target. */
+/** Figures as a table: the measured value, that of the floor, their ratio, and the target. */
 import { availableParallelism, cpus, totalmem } from 'node:os';
 
 export interface Figure {
   readonly what: string;
   readonly gateway: string;
-  /** The bare way of doing it, measured in the same run. */
+  /** The value of the floor, measured in the same run. */
   readonly floor?: string;
   readonly ratio?: number;
   readonly target?: string;
@@ -13,7 +13,7 @@ export interface Figure {
 
 export interface Subject {
   readonly name: string;
-  /** What is measured and how, in one line. */
+  /** The subject and the method of the measurement, in one line. */
   readonly about: string;
   measure(): Promise<readonly Figure[]>;
 }
@@ -31,7 +31,7 @@ export function median(numbers: readonly number[]): number {
 export const percentile = (numbers: readonly number[], share: number): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length * share)] ?? NaN;
 
 interface Pair {
-  /** Of each round. */
+  /** The values of each round. */
   readonly gateway: readonly number[];
   readonly floor: readonly number[];
   readonly show: (value: number) => string;
@@ -41,7 +41,7 @@ interface Pair {
 
 /**
  * A figure whose ratio to the floor should stay at or below (or at or above) a limit. The ratio is the median of the rounds'
- * own ratios: a busy moment of the machine falls on both sides of one round, not on one side of the medians.
+ * own ratios: a busy moment of the machine changes both values of one round, not one of the two medians.
  */
 export function ratioFigure(what: string, { gateway, floor, show, most, least }: Pair): Figure {
   const ratio = median(gateway.map((value, round) => value / (floor[round] as number)));

@@ -1,4 +1,4 @@
-/** A million records of thirty days, drained from a journal into a store as a gateway would: what the benches of the log ask. */
+/** A million records of thirty days, drained from a journal into a store as a gateway does it: the data for the benches of the log. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Drain } from '../../plugins/log/journal/drain/drain.ts';
@@ -7,7 +7,7 @@ import { createInstance, pathOf } from '../../plugins/log/journal/write/segments
 import type { Store } from '../../plugins/log/journal/store/store.ts';
 import { finished, idAt, request, response } from '../plugins/log/journal/scene.ts';
 
-/** `RECORDS=100000` makes it shorter, `STORES=sqlite` leaves PostgreSQL out. */
+/** `RECORDS=100000` makes the run shorter, `STORES=sqlite` leaves PostgreSQL out. */
 export const records = Number(process.env['RECORDS'] ?? 1_000_000);
 export const stores = (process.env['STORES'] ?? 'sqlite,postgres').split(',') as ('sqlite' | 'postgres')[];
 
@@ -42,20 +42,20 @@ function payloadOf(number: number): string {
       cost: `0.00${String(scattered).padStart(5, '0')}`,
       metadata: { 'tenant-id': `tenant-${Math.floor(500 * (scattered / 10_007) ** 2)}`, country: ['DE', 'FR', 'US', 'JP'][scattered % 4] as string, 'user-id': `user-${number % 50_000}` },
     }),
-    // the store finds it in the request
+    // the store takes the start of the prompt from the request
     promptStart: undefined,
     request: prompt,
     response: answer,
   });
 }
 
-/** What is drained: so many records, each as the JSON of a record with its bodies. */
+/** The records that are drained: their number, and each as the JSON of a record with its bodies. */
 export interface Traffic {
   readonly records: number;
   payloadOf(this: void, number: number): string;
 }
 
-/** A journal of that many segments, as a gateway would have left it behind. */
+/** A journal with these records, as a gateway leaves it. */
 function writeJournal(folder: string, { from, to, payloadOf }: { from: number; to: number; payloadOf: Traffic['payloadOf'] }): void {
   for (let at = from, segment = 2; at < to; at += perSegment, segment++) {
     const frames = Array.from({ length: Math.min(perSegment, to - at) }, (_, index) => ({ kind: FINISHED, payload: payloadOf(at + index) }) as const);
@@ -63,7 +63,7 @@ function writeJournal(folder: string, { from, to, payloadOf }: { from: number; t
   }
 }
 
-/** Their ids, for those who ask for one. */
+/** The id of the record with this number. */
 export const idOf = (number: number): string => idAt(begin + Math.floor((number / records) * days * day), number);
 
 /** Milliseconds and CPU microseconds that draining took. */

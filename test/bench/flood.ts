@@ -1,4 +1,4 @@
-/** What anybody can send from outside, against a gateway with a small heap: memory and disk stay flat, and it answers all the while. */
+/** Attacks that anybody can send, against a gateway with a small heap: memory and disk do not grow, and the gateway answers all the time. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
@@ -15,16 +15,16 @@ const mebibyte = 1_048_576;
 interface Scene {
   readonly gateway: StartedGateway;
   readonly port: number;
-  /** Calls that the provider got so far. */
+  /** The number of calls that the provider got so far. */
   calls(): number;
 }
 
-/** What came of an attack: how many of each kind. */
+/** The outcome of an attack: the number of results of each kind. */
 type Tally = Map<string, number>;
 
 const count = (tally: Tally, what: string): void => void tally.set(what, (tally.get(what) ?? 0) + 1);
 
-/** A provider that takes every request and answers at once. */
+/** A provider that accepts every request and answers at once. */
 async function startCountingProvider(): Promise<{ url: string; calls: () => number }> {
   let calls = 0;
   const body = JSON.stringify({ id: 'x', choices: [{ index: 0, message: { role: 'assistant', content: 'x'.repeat(2000) }, finish_reason: 'stop' }], usage: { prompt_tokens: 1, completion_tokens: 1 } });
@@ -40,7 +40,7 @@ async function startCountingProvider(): Promise<{ url: string; calls: () => numb
 const headOf = (line: string, more: Readonly<Record<string, string | number>>): string =>
   `${line} HTTP/1.1\r\nhost: 127.0.0.1\r\n${Object.entries(more).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
 
-/** Opens a socket whose faults are expected: the gateway may close it at any time. */
+/** Opens a socket and ignores its errors: the gateway may close it at any time. */
 async function opened(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});
@@ -70,7 +70,7 @@ async function sendLarge(port: number, { head, parts }: { head: string; parts: r
   socket.destroy();
 }
 
-/** So many mebibytes of the text, in which a character beyond Latin makes V8 keep two bytes for each. */
+/** This many mebibytes of the text. With a character beyond Latin, V8 keeps two bytes for each character. */
 function promptOf(mebibytes: number, filler: string): Buffer[] {
   const body = Buffer.from(requestFor('plain', { messages: [{ role: 'user', content: filler + 'x'.repeat(mebibytes * mebibyte) }] }));
   return Array.from({ length: Math.ceil(body.length / mebibyte) }, (_, at) => body.subarray(at * mebibyte, (at + 1) * mebibyte));
@@ -106,7 +106,7 @@ async function pipelined({ port, calls }: Scene): Promise<Tally> {
 
 const floodMs = 8000;
 
-/** As many requests without a key as 20 sockets take; each socket sends the next when it has an answer. */
+/** Requests without a key over 20 sockets; each socket sends the next request when it has an answer. */
 async function longPaths({ port }: Scene): Promise<Tally> {
   const tally: Tally = new Map();
   const until = performance.now() + floodMs;
@@ -138,7 +138,7 @@ async function strayBytes({ port }: Scene): Promise<Tally> {
   return tally;
 }
 
-/** Runs an attack, and looks at the gateway meanwhile. */
+/** Runs an attack, and watches the gateway during it. */
 async function under(what: string, attack: (scene: Scene) => Promise<Tally>, scene: Scene): Promise<Figure[]> {
   const { gateway } = scene;
   const resident = (): number => residentMbOf(gateway.pid) ?? NaN;

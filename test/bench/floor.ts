@@ -1,6 +1,6 @@
 /**
- * The floor: the least that a gateway on the same stack does, in a process of its own. h3 and an undici pool; a body is parsed and
- * serialised again, an event of a stream too. No keys, no routing, no limits, no log, no time limits, no record.
+ * The floor: the least work that a gateway on the same stack does, in a process of its own. h3 and an undici pool; a body is parsed and
+ * serialised again, and so is an event of a stream. No keys, no routing, no limits, no log, no time limits, no record.
  * Usage: node floor.ts <url of the provider>
  */
 import { createServer } from 'node:http';
@@ -26,7 +26,7 @@ async function complete(event: H3Event): Promise<unknown> {
   return await answer.body.json();
 }
 
-/** Every event read, parsed, serialised and framed again; one write for each network read. */
+/** Each event is read, parsed, serialised and framed again, with one write for each network read. */
 function eventsOf(body: Dispatcher.ResponseData['body']): ReadableStream<Uint8Array> {
   const utf8 = new TextDecoder();
   let text = '';

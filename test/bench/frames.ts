@@ -1,4 +1,4 @@
-/** A CPU profile folded into frames, and the frames laid out as boxes: pure, so that a test can say what they are. */
+/** A CPU profile folded into frames, and the frames laid out as boxes: pure functions, so that they can be tested. */
 import { fileOf } from './profile.ts';
 import type { CallFrame, Profile, ProfileNode } from './profile.ts';
 
@@ -6,22 +6,22 @@ export type Room = 'core' | 'plugin' | 'package' | 'node' | 'native' | 'gc';
 
 export interface Frame {
   readonly name: string;
-  /** '' for native code. */
+  /** The file; '' for native code. */
   readonly file: string;
   readonly room: Room;
-  /** With all that it called, in milliseconds. */
+  /** The time of the function and of its calls, in milliseconds. */
   readonly ms: number;
-  /** The longest first. */
+  /** The called frames, longest first. */
   readonly calls: readonly Frame[];
 }
 
-/** Microseconds of the profile's clock. */
+/** A time span, in microseconds of the profile's clock. */
 export interface Window {
   readonly from: number;
   readonly to: number;
 }
 
-/** Own time of each node in the window, in milliseconds. */
+/** The own time of each node in the window, in milliseconds. */
 function ownTimes({ startTime, samples, timeDeltas }: Profile, { from, to }: Window): Map<number, number> {
   const times = new Map<number, number>();
   let now = startTime;
@@ -46,7 +46,7 @@ const words: Readonly<Record<string, string>> = { '': 'anonymous', '(program)': 
 
 const sumOf = (frames: readonly Frame[]): number => frames.reduce((sum, { ms }) => sum + ms, 0);
 
-/** What the main thread did in the window, as one frame; the time that it slept is left out. Nodes of one function below one frame are one frame. */
+/** The work of the main thread in the window, as one frame, without the time that it slept. Nodes of one function below one frame become one frame. */
 export function fold(profile: Profile, window: Window): Frame {
   const own = ownTimes(profile, window);
   const byId = new Map(profile.nodes.map((node) => [node.id, node]));
@@ -69,18 +69,18 @@ export interface Box {
   readonly frame: Frame;
   readonly x: number;
   readonly width: number;
-  /** 0 is the frame that nothing called. */
+  /** The depth; 0 is the outermost frame. */
   readonly depth: number;
 }
 
 export interface Layout {
-  /** Of the outermost frame. */
+  /** The width of the outermost frame. */
   readonly width: number;
-  /** The share of the whole below which a frame is left out, with all that it called. */
+  /** A frame with a smaller share of the whole is left out, with its calls. */
   readonly least: number;
 }
 
-/** A box for each frame; the boxes of what it called lie below it, side by side from its left edge. */
+/** A box for each frame; the boxes of its calls are below it, side by side from its left edge. */
 export function boxesOf(whole: Frame, { width, least }: Layout): Box[] {
   const boxes: Box[] = [];
   const place = (frame: Frame, left: number, depth: number): void => {

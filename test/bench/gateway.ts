@@ -1,4 +1,4 @@
-/** The real executable with a config of the bench's own: what users run (every shipped plugin), or the kernel alone. */
+/** The real executable with a config of the bench: with every shipped plugin, as users run it, or with the kernel alone. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
@@ -16,13 +16,13 @@ interface Catalogue {
   readonly providers: readonly string[];
 }
 
-/** The models that the provider has scripts for, each with two candidates. */
+/** The models for which the provider has scripts, each with two candidates. */
 const scripted: Catalogue = { models: ['plain', 'single', 'packed', 'slow'], providers: ['up', 'spare'] };
 
-/** So many models, each with five mappings. */
+/** This many models, each with five mappings. */
 export const catalogueOf = (size: number): Catalogue => ({ models: Array.from({ length: size }, (_, at) => `model-${at}`), providers: ['up-1', 'up-2', 'up-3', 'up-4', 'up-5'] });
 
-/** What stands between a request and its provider, without a log: authentication, metadata, reasoning, routing, cost. */
+/** The plugins between a request and its provider, without a log: authentication, metadata, reasoning, routing, cost. */
 export const kernelPlugins: readonly string[] = [
   'endpoints/chat-completions',
   'endpoints/models',
@@ -41,9 +41,9 @@ let written = 0;
 export interface GatewayOptions {
   readonly upstream: string;
   readonly catalogue?: Catalogue;
-  /** All that ship where none are given. */
+  /** The plugins; absent: all shipped ones. */
   readonly plugins?: readonly (string | object)[];
-  /** More of the config, which replaces what is there. */
+  /** More blocks of the config; they replace existing ones. */
   readonly more?: Readonly<Record<string, unknown>>;
   readonly nodeOptions?: readonly string[];
   /** More settings of the `server` block. */
@@ -54,7 +54,7 @@ export interface StartedGateway extends Started {
   readonly dataDir: string;
 }
 
-/** Records in the journal that are not in the store yet; none where nothing is logged, and there is no status. */
+/** The number of records in the journal that are not in the store yet; 0 where there is no log, and so no status. */
 export async function waitingRecordsOf(url: string): Promise<number> {
   const answer = await fetch(`${url}/api/status`, { headers: adminHeaders });
   const text = await answer.text();
@@ -68,7 +68,7 @@ async function drained(url: string): Promise<void> {
   while (await waitingRecordsOf(url) > 0) await wait(100);
 }
 
-/** The file to start with, in a folder of its own. */
+/** Writes the config file, in a folder of its own. */
 export function writeConfig({ upstream, catalogue = scripted, plugins = shippedPlugins, more = {}, server = {} }: GatewayOptions): string {
   const folder = join(workFolder, `config-${++written}`);
   mkdirSync(folder);
@@ -87,7 +87,7 @@ export function writeConfig({ upstream, catalogue = scripted, plugins = shippedP
   return file;
 }
 
-/** With the options of `npm start`. `GATEWAY_NODE_OPTIONS="--cpu-prof --cpu-prof-dir=/tmp/prof"` profiles it. */
+/** Starts the gateway with the options of `npm start`. `GATEWAY_NODE_OPTIONS="--cpu-prof --cpu-prof-dir=/tmp/prof"` profiles it. */
 export async function startBenchGateway(options: GatewayOptions): Promise<StartedGateway> {
   const nodeOptions = (process.env['GATEWAY_NODE_OPTIONS'] ?? '').split(' ').filter((option) => option !== '');
   const file = writeConfig(options);

@@ -14,7 +14,7 @@ const chunk: Chunk = { type: 'text-delta', choice: 0, text: 'hello' };
 const context = {} as Streaming;
 const owner = 'bench/tap';
 
-/** Hooks with taps on `chunk` and `open`, guarded as in a gateway or bare. */
+/** Hooks with taps on `chunk` and `open`, guarded as in a gateway, or bare. */
 function hooksWith(taps: number, isGuarded: boolean): Hooks {
   const hooks = createHooks();
   const watch = isGuarded ? guard(hooks, createLogger(() => {})) : null;

@@ -17,17 +17,17 @@ const day = 24 * hour;
 export const stories = {
   /** 8 of 11 attempts at `north` fail. `south` answers nearly all of these requests. */
   outage: { from: 95 * minute, to: 25 * minute },
-  /** `east` refuses two thirds of what the key `batch` sends. Nobody else serves its model. */
+  /** `east` refuses two thirds of the requests of the key `batch`. No other provider serves its model. */
   quota: { from: 6 * hour, to: 5 * hour },
   /** The tenant `umbrella` sends whole books to the dearest model. */
   tenant: { from: 11 * hour, to: 4 * hour },
   /** The model `river-think` takes ten times as long as before. */
   slow: { from: 3 * hour, to: 0 },
-  /** The release 4.2.0 of the mobile client sends a field that is refused, until it is taken back. */
+  /** The release 4.2.0 of the mobile client sends a field that is refused, until the release is withdrawn. */
   release: { from: 15 * hour, to: 14 * hour + 20 * minute },
 } as const;
 
-/** The providers, and the price of a token of the models that the first of them serves. */
+/** The models, the providers of each, and the prices of a token at the first provider. */
 const models = [
   { id: 'lake-mini', share: 0.5, providers: ['north', 'south'], price: [0.25e-6, 1e-6], speed: 900 },
   { id: 'lake-large', share: 0.22, providers: ['north', 'south'], price: [2e-6, 8e-6], speed: 2400 },
@@ -42,7 +42,7 @@ const tenants = ['acme', 'acme', 'acme', 'globex', 'globex', 'initech', 'hooli',
 const features = ['chat', 'chat', 'search', 'summary', 'translate'] as const;
 const prompts = ['Where is my order?', 'Summarise this thread in three points.', 'Translate the note into French.', 'Which of these invoices are overdue?', 'Write a polite reply to this complaint.'] as const;
 
-/** Between 0 and 1; the same for the same number and purpose. */
+/** A random number between 0 and 1, the same for the same number and purpose. */
 function chance(number: number, purpose: number): number {
   let bits = Math.imul(number + 1, 0x9e3779b1) ^ Math.imul(purpose + 1, 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 15), 0x2c1b3c6d);
@@ -57,7 +57,7 @@ function modelOf(at: number): Model {
   return models.find(({ share }) => (sum += share) > at) ?? models[0];
 }
 
-/** One request as the caller meant it. */
+/** One request as the caller sent it. */
 interface Meant {
   readonly number: number;
   readonly at: number;
@@ -73,7 +73,7 @@ interface Meant {
 type Story = keyof typeof stories;
 type Ended = Partial<Finished> & Pick<Finished, 'attempts'>;
 
-/** How it ends where nothing is wrong. */
+/** The end of a request where nothing is wrong. */
 function answered({ model, in: prompt, out, ms, isStream, number }: Meant, before: Finished['attempts'] = [], provider: string = model.providers[0]): Ended {
   const startedMs = before.reduce((sum, one) => sum + one.durationMs + 20, 4);
   const first = Math.round(ms * (0.15 + 0.2 * chance(number, 20)));
@@ -93,7 +93,7 @@ function answered({ model, in: prompt, out, ms, isStream, number }: Meant, befor
 
 const noUsage = { promptTokens: null, completionTokens: null, reasoningTokens: null, cachedTokens: null, cacheWriteTokens: null, totalTokens: null };
 
-/** How it ends where every attempt failed, or none was made. */
+/** The end of a request where every attempt failed, or none was made. */
 function failed(status: number, code: string, attempts: Finished['attempts'], message: string): Ended {
   return {
     attempts, status, outcome: attempts.length === 0 ? 'refused' : 'failed', finishReason: null, nativeFinishReason: null, timeToFirstTokenMs: null, tokensPerSecond: null, usage: noUsage, cost: null,
@@ -116,7 +116,7 @@ function quota(meant: Meant): Ended {
   return failed(429, 'upstream_rate_limited', [attempt('upstream_rate_limited', { provider: 'east', model: meant.model.id, externalId: meant.model.id, status: 429, durationMs: 60, retryAfterMs: 20_000, error: 'You exceeded your quota of tokens per minute.' })], 'You exceeded your quota of tokens per minute.');
 }
 
-/** What is wrong with a request, if it is part of a story. */
+/** The end of a request, with the failure of its story, if it is a part of one. */
 function endOf(meant: Meant, is: (story: Story) => boolean): Ended {
   const { number, model, key } = meant;
   if (is('outage') && model.providers[0] === 'north') return outage(meant);
@@ -126,7 +126,7 @@ function endOf(meant: Meant, is: (story: Story) => boolean): Ended {
   return answered(meant);
 }
 
-/** Fewer requests at night: the day is even, and time passes faster where more happens. */
+/** The time of a request. Requests are numbered evenly; this function makes fewer of them at night. */
 const timeOf = (share: number): number => share + (0.7 * Math.sin(2 * Math.PI * (share + 0.2)) - 0.7 * Math.sin(2 * Math.PI * 0.2)) / (2 * Math.PI);
 
 function meantOf(number: number, at: number, is: (story: Story) => boolean): Meant {
@@ -161,7 +161,7 @@ export function incident(records: number, end: number): Traffic {
         userAgent: isMobile ? `mobile/${end - at <= stories.release.from && end - at > stories.release.to ? '4.2.0' : '4.1.9'}` : key === 'batch' ? 'OpenAI/Python 2.1.0' : 'OpenAI/JS 6.9.1',
         configHash: end - at <= 13 * hour ? 'b41c9e02' : '77ad03f1', prices: { prompt: decimal(model.price[0]), completion: decimal(model.price[1]) }, ...ended,
       }),
-      // as an earlier version wrote it: the store finds the beginning of the prompt in the request
+      // in the form of an earlier version: the store takes the beginning of the prompt from the request
       promptStart: undefined,
       request: { ...body, model: model.id, stream: isStream, reasoning: { effort: model.id === 'river-think' ? 'low' : null, maxTokens: null } },
       response: ended.outcome === undefined ? response('Certainly. Here is what I found, in short.', model.id === 'river-think' ? 'First I look at what is asked.' : '') : null,
@@ -178,7 +178,7 @@ export async function fillWithIncident(dataDir: string, records: number): Promis
   await store.close();
 }
 
-/** A config of the providers and models of the day, which the mock stands for. */
+/** A config with the providers and models of the day, for which the mock answers. */
 export const incidentConfig = (dataDir: string): object => ({
   server: { data_dir: dataDir },
   providers: Object.fromEntries([...new Set(models.flatMap(({ providers }) => providers))].sort().map((id) => [id, { dialect: 'mock' }])),

@@ -1,4 +1,4 @@
-/** What being on record costs a request: the gateway with `log/journal` beside the same without it. */
+/** The cost of the record of a request: the gateway with `log/journal` beside one without it. */
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import { microseconds, perSecond, ratioFigure } from './figures.ts';
 import type { Subject } from './figures.ts';

@@ -1,6 +1,6 @@
 /**
- * What a caller saw, the log has: the executable is killed fifty times under load (KILLS=50), and PostgreSQL is stopped, killed and
- * refused for a minute each (OUTAGE_S=60). Counted are replies that were complete and are not on record, or are there twice.
+ * The log has each reply that a caller saw: the executable is killed fifty times under load (KILLS=50), and PostgreSQL is stopped, killed and
+ * absent for a minute each (OUTAGE_S=60). It counts complete replies that are not on record, or are on record twice.
  */
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ function journalOf(name: string, server: PostgresServer | null): Journal {
   return { store: server === null ? 'sqlite' : 'postgres', url: server?.database() ?? null, dataDir };
 }
 
-/** Outcomes by id; throws on an id that is there twice. */
+/** The outcomes by id; throws on an id that is there twice. */
 async function onRecord(journal: Journal): Promise<Map<string, string>> {
   const store = await createStore({ ...journal, retentionDays: 0, isDurable: false });
   await store.open();
@@ -69,7 +69,7 @@ async function killed(upstream: string, server: PostgresServer | null): Promise<
   return verdict(`${journal.store}, ${kills} kills`, seen, await onRecord(journal));
 }
 
-/** How long callers wait, at the 99th percentile of this time. */
+/** The 99th percentile of the callers' waiting times, measured for this long. */
 async function p99(url: string, ms: number): Promise<number> {
   const times: number[] = [];
   for (const until = performance.now() + ms; performance.now() < until;) {

@@ -1,6 +1,6 @@
 /**
- * The same 50 requests through LiteLLM's proxy, and through this gateway with what `gateway import litellm` makes of its config. Behind both is one scripted
- * provider: what it is asked must be the same. LiteLLM is installed from PyPI.
+ * The same 50 requests through LiteLLM's proxy, and through this gateway with the config that `gateway import litellm` makes of LiteLLM's. Behind both is one scripted
+ * provider, which must get the same calls. LiteLLM is installed from PyPI.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ async function callsThrough(url: string, vendors: ScriptedUpstream): Promise<{ r
   return seen;
 }
 
-/** The imported config, and the variables that it wants for the secrets of LiteLLM's. */
+/** The imported config, and its variables for the secrets of LiteLLM's config. */
 async function importedConfig(folder: string): Promise<{ readonly text: string; readonly variables: Readonly<Record<string, string>> }> {
   const out = join(folder, 'gateway.config.yaml');
   const { code, stderr } = await runGateway(['import', 'litellm', join(folder, 'config.yaml'), '--out', out]);

@@ -1,4 +1,4 @@
-/** Load, and what it cost the process that served it. */
+/** Load, and its cost for the process that served it. */
 import { Pool } from 'undici';
 import { cpuMsOf } from './processes.ts';
 import type { Started } from './processes.ts';
@@ -7,20 +7,20 @@ import { headers, path as chatPath } from './workload.ts';
 export interface Load {
   readonly connections: number;
   readonly requests: number;
-  /** The body of each request, in turn. */
+  /** The bodies of the requests, used in turn. */
   readonly bodies: readonly string[];
-  /** Where they are sent; the path of chat completions where absent. */
+  /** The path of the requests; absent: that of chat completions. */
   readonly path?: string;
 }
 
 export interface Cost {
-  /** Of all threads, with the work that the requests left behind: their records on the way into the store. */
+  /** The CPU time of all threads, with the later work of the requests: storing their records. */
   readonly cpuMsPerRequest: number;
-  /** While the load was on. */
+  /** The requests a second during the load. */
   readonly requestsPerSecond: number;
 }
 
-/** A target and the connections to it, which are used again from round to round. */
+/** A process under load and the connections to it, which all rounds share. */
 export interface Line {
   readonly process: Started;
   readonly pool: Pool;
@@ -52,17 +52,17 @@ export async function run(line: Line, { connections, requests, bodies, path }: L
 export interface Comparison {
   readonly warmUp: number;
   readonly rounds: number;
-  /** For all lines, or for each its own. */
+  /** The load for all lines, or one for each line. */
   readonly load: Load | readonly Load[];
 }
 
-/** Adds to each round its part of the CPU that was used between the rounds and after them: the log is stored then. */
+/** Adds to each round its part of the CPU time between and after the rounds, when the log is stored. */
 function withRest(costs: readonly Cost[], { requests, usedMs }: { readonly requests: number; readonly usedMs: number }): Cost[] {
   const between = usedMs / (costs.length * requests) - costs.reduce((sum, { cpuMsPerRequest }) => sum + cpuMsPerRequest, 0) / costs.length;
   return costs.map((cost) => ({ ...cost, cpuMsPerRequest: cost.cpuMsPerRequest + between }));
 }
 
-/** What each round cost, by line. Rounds go in turn, so that whatever else the machine does falls on all of them alike. */
+/** The cost of each round, by line. The lines take turns, so that other work of the machine affects all of them in the same way. */
 export async function compare(lines: readonly Line[], { warmUp, rounds, load }: Comparison): Promise<Cost[][]> {
   const loads = lines.map((_, at) => (Array.isArray(load) ? (load as Load[])[at] : load) as Load);
   const costs = lines.map((): Cost[] => []);

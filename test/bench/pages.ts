@@ -1,6 +1,6 @@
 /**
- * The dashboard on a million records: how long from the address to the page that can be worked with, in a real browser. `RECORDS=100000`
- * makes it shorter, `STORES=sqlite` leaves PostgreSQL out.
+ * The dashboard with a million records: the time until a page can be used, in a real browser. `RECORDS=100000`
+ * makes the run shorter, `STORES=sqlite` leaves PostgreSQL out.
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,10 +40,10 @@ const pages: readonly (readonly [path: string, ready: string])[] = [
   ['/config', '.plugins'],
 ];
 
-/** Sums that come after the rows, of a filter that reads every record. */
+/** The page whose sums come after the rows: its filter reads every record. */
 const later = ['/logs?since=30d&latency=>1s', '.totals'] as const;
 
-/** The page looks for it itself, at each change, and notes the time of the frame that shows it. */
+/** A script in the page looks for the element at each change, and notes the time of the frame that shows it. */
 const watchFor = (ready: string): string => `{
   const watch = new MutationObserver(() => {
     if (document.querySelector(${JSON.stringify(ready)}) === null) return;
@@ -53,7 +53,7 @@ const watchFor = (ready: string): string => `{
   watch.observe(document, { childList: true, subtree: true });
 }`;
 
-/** Milliseconds from the address to the page with its numbers. */
+/** Milliseconds from the navigation to the page with its numbers. */
 async function timeOf(context: BrowserContext, url: string, ready: string): Promise<number> {
   const page = await context.newPage();
   await page.addInitScript(watchFor(ready));

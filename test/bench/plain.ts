@@ -9,7 +9,7 @@ import { requestFor } from './workload.ts';
 const connections = 32;
 const rounds = 5;
 const warmUp = 20_000;
-/** A round takes some seconds. What follows a round (records on their way into the store, V8's collection of a heap at rest) falls on the other lines, and was a quarter of the figure with rounds of 0.6 s. */
+/** A round takes some seconds. The work after a round (storing records, garbage collection of an idle heap) slows down the other lines, and was a quarter of the figure with rounds of 0.6 s. */
 const requests = 8000;
 
 export default {

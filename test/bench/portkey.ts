@@ -1,6 +1,6 @@
 /**
- * The same requests through Portkey's gateway, and through this one with what `gateway import portkey` makes of the same configs. Behind both is one
- * scripted provider: what it is asked must be the same. Portkey's gateway is installed from npm.
+ * The same requests through Portkey's gateway, and through this gateway with the configs that `gateway import portkey` makes of the same configs. Behind both is one
+ * scripted provider, which must get the same calls. Portkey's gateway is installed from npm.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import type { Call } from './litellm/calls.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The targets of one config. Each host is Portkey's own for the vendor, below a path of the scripted provider. */
+/** The targets of one config. Each host has Portkey's path for the vendor, below a path of the scripted provider. */
 const targetsAt = (url: string): readonly Fields[] => [
   { provider: 'openai', api_key: 'k', custom_host: `${url}/openai/v1`, override_params: { model: 'gpt-4o' } },
   { provider: 'anthropic', api_key: 'k', custom_host: `${url}/anthropic/v1`, override_params: { model: 'claude-haiku-4-5' } },
@@ -35,14 +35,14 @@ const sampled = { messages: [{ role: 'system', content: 'You are brief.' }, user
 const inTools = { messages: [user], tools: [weather], max_tokens: 100 };
 
 interface Request {
-  /** The config of this request, as Portkey takes it with each of them. */
+  /** The Portkey config that is sent with this request. */
   readonly config: Fields;
-  /** The model that stands for it here. */
+  /** The model of this gateway for this config. */
   readonly model: string;
   readonly body: Fields;
 }
 
-/** The file of a config names its policy. */
+/** The configs, by the name of their file, which is also the name of the policy. */
 const policies = (url: string): Readonly<Record<string, Fields>> => {
   const [openai = {}, anthropic = {}, groq = {}] = targetsAt(url);
   const broken = { ...openai, custom_host: `${url}/v1/broken`, override_params: { model: 'gpt-4o-mini' } };
@@ -56,7 +56,7 @@ function requestsAt(url: string): readonly Request[] {
     ...targetsAt(url).map((config) => ({ config, model: modelOf(config), body: sampled })),
     // Portkey drops the tools of DeepSeek's requests
     ...targetsAt(url).filter(({ provider }) => provider !== 'deepseek').map((config) => ({ config, model: modelOf(config), body: inTools })),
-    // no streams: on Node 24 Portkey's gateway answers 500 to those that pass as they are (TypeError: immutable, of its own reply's headers)
+    // no streams: on Node 24 Portkey's gateway answers 500 to streams that it passes on unchanged (TypeError: immutable, of its own reply's headers)
     ...Object.entries({ all, ...others }).map(([model, config = {}]) => ({ config, model, body: sampled })),
   ];
 }

@@ -1,4 +1,4 @@
-/** Processes under measurement: started with their output in a file, asked what they cost through /proc, ended with SIGTERM. */
+/** Processes that are measured: started with their output in a file, their cost read from /proc, ended with SIGTERM. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -11,19 +11,19 @@ export interface Started {
   readonly url: string;
   readonly pid: number;
   stop(): Promise<void>;
-  /** Resolves when the work that requests left behind is done: their records are in the store. */
+  /** Resolves when the later work of the requests is done: their records are in the store. */
   drained?(): Promise<void>;
 }
 
 export interface StartOptions {
   readonly name: string;
   readonly args: readonly string[];
-  /** Options of Node itself: a profiler, say. */
+  /** Options of Node itself, for example of a profiler. */
   readonly nodeOptions?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** All that one run writes, gone at its end. */
+/** The folder for all files of one run, deleted at its end. */
 export const workFolder = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
 
 const alive = new Set<ChildProcess>();
@@ -38,7 +38,7 @@ export const fileBeside = (name: string): string => fileURLToPath(new URL(name, 
 
 export const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Starts a program and waits for its `listening` line. Its output goes to a file, so that reading it costs nobody anything. */
+/** Starts a program and waits for its `listening` line. Its output goes to a file, so that no process spends time on reading it. */
 export async function startProcess({ name, args, nodeOptions = [], env = {} }: StartOptions): Promise<Started> {
   const log = join(workFolder, `${name}-${++started}.log`);
   const output = openSync(log, 'w');
@@ -73,7 +73,7 @@ async function listening(child: ChildProcess, log: string): Promise<string> {
 
 const clockTickMs = 10;
 
-/** CPU time that a process and its children have used, all their threads together, in milliseconds; its own clock's where there is no /proc. */
+/** The CPU time of all threads of a process and its children, in milliseconds; without /proc, the wall time. */
 export function cpuMsOf(pid: number): number {
   try {
     return familyOf(pid).reduce((sum, one) => sum + [...cpuByThread(one).values()].reduce((all, ms) => all + ms, 0), 0);
@@ -82,28 +82,28 @@ export function cpuMsOf(pid: number): number {
   }
 }
 
-/** CPU time of the threads of a process by their names, in milliseconds. V8Worker collects garbage and compiles, WorkerThread is the store's. */
+/** The CPU time of the threads of a process by their names, in milliseconds. V8Worker collects garbage and compiles, WorkerThread is the thread of the store. */
 export function cpuByThread(pid: number): Map<string, number> {
   const byName = new Map<string, number>();
   for (const thread of readdirSync(`/proc/${pid}/task`)) {
     const folder = `/proc/${pid}/task/${thread}`;
     const name = readFileSync(`${folder}/comm`, 'utf8').trim();
-    // in nanoseconds, where `stat` counts in ticks of 10 ms
+    // schedstat counts in nanoseconds, and `stat` in ticks of 10 ms
     byName.set(name, (byName.get(name) ?? 0) + Number(readFileSync(`${folder}/schedstat`, 'utf8').split(' ')[0]) / 1e6);
   }
   return byName;
 }
 
-/** The process, and all that it has started. */
+/** The process and its children. */
 export function familyOf(pid: number): number[] {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter((one) => one !== ''));
   return [pid, ...children.flatMap((child) => familyOf(Number(child)))];
 }
 
-/** System calls that read and write, so far. */
+/** The number of read and write system calls so far. */
 export const systemCallsOf = (pid: number): number => Array.from(readFileSync(`/proc/${pid}/io`, 'utf8').matchAll(/^sysc[rw]: (\d+)/gm), ([, count]) => Number(count)).reduce((a, b) => a + b, 0);
 
-/** Bytes of all files in a folder and below it. */
+/** The size of all files in a folder and below it, in bytes. */
 export const bytesIn = (folder: string): number => readdirSync(folder, { recursive: true, withFileTypes: true }).reduce((sum, file) => sum + (file.isFile() ? statSync(join(file.parentPath, file.name)).size : 0), 0);
 
 function ticksOf(pid: number): number {
@@ -111,7 +111,7 @@ function ticksOf(pid: number): number {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
     return Number(fields[11]) + Number(fields[12]);
   } catch {
-    // no Linux: wall time has to do
+    // not Linux: the wall time is used
     return performance.now() / clockTickMs;
   }
 }

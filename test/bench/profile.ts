@@ -1,4 +1,4 @@
-/** CPU profiles as Node writes them, and the part of the house that a function belongs to. */
+/** CPU profiles as Node writes them, and the part of the source code to which a function belongs. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -15,18 +15,18 @@ export interface ProfileNode {
 
 export interface Profile {
   readonly nodes: readonly ProfileNode[];
-  /** Of the monotonic clock that `process.hrtime` reads, in microseconds. */
+  /** The start, in microseconds of the monotonic clock of `process.hrtime`. */
   readonly startTime: number;
-  /** Ids of nodes. */
+  /** The node id of each sample. */
   readonly samples: readonly number[];
-  /** Before each sample, in microseconds. */
+  /** The time before each sample, in microseconds. */
   readonly timeDeltas: readonly number[];
 }
 
-/** The options of Node that make it write a profile of each thread into a folder. */
+/** The options with which Node writes a profile of each thread into a folder. */
 export const profilerOptions = (folder: string): string[] => ['--cpu-prof', `--cpu-prof-dir=${folder}`];
 
-/** The profile of the main thread: the name of its file says thread 0. */
+/** The profile of the main thread: the name of its file has thread 0. */
 export function mainProfileIn(folder: string): Profile {
   const file = readdirSync(folder).find((name) => /\.0\.\d+\.cpuprofile$/.test(name));
   if (file === undefined) throw new Error(`There is no profile of a main thread in ${folder}.`);
@@ -35,7 +35,7 @@ export function mainProfileIn(folder: string): Profile {
 
 const root = new URL('../../', import.meta.url).href;
 
-/** From the root of the repository, or from the package; a path of this machine is never shown. */
+/** The path from the root of the repository, or from the package; never a path of this machine. */
 export function fileOf({ url }: CallFrame): string {
   if (url === '' || url.startsWith('node:')) return url;
   if (url.startsWith('wasm:')) return 'WebAssembly';

@@ -1,7 +1,7 @@
 /**
- * A provider that costs as little as it can, in a process of its own: answers are made once, at the start. The model of a request
- * says how it is answered: `plain` in one body, `single` as 1,000 chunks with a write each, `packed` as 1,000 chunks, ten to a write,
- * `slow` as 200 chunks, five to a write, with a pause after each write.
+ * A provider that uses as little CPU as possible, in a process of its own: answers are made once, at the start. The model of a request
+ * sets the kind of answer: `plain` is one body, `single` is 1,000 chunks with a write each, `packed` is 1,000 chunks, ten to a write,
+ * `slow` is 200 chunks, five to a write, with a pause after each write.
  */
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
@@ -42,7 +42,7 @@ interface Script {
   readonly pauseMs?: number;
 }
 
-/** At least a turn of the event loop between two writes: Node would put writes of one tick into one packet. */
+/** There is at least one turn of the event loop between two writes, because Node puts writes of one tick into one packet. */
 function send(response: ServerResponse, { writes, pauseMs }: Script): void {
   let at = 0;
   const next = (): void => {

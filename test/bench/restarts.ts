@@ -1,4 +1,4 @@
-/** Two workers under a steady load while the gateway is restarted twelve times, and then while a worker is killed: who notices, and what is missing in the log. */
+/** Two workers under a steady load while the gateway is restarted twelve times, and then while a worker is killed: how many callers see a failure, and which records are missing. */
 import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -82,7 +82,7 @@ export default {
   },
 } satisfies Subject;
 
-/** What was asked and not answered when the callers ended is on record too, so there may be more records than answers, and never fewer. */
+/** Requests without an answer when the callers ended are on record too, so there may be more records than answers, and never fewer. */
 function figuresOf({ whileRestarted, whileKilled }: { whileRestarted: Counts; whileKilled: Counts }, { records, open, streamsOpen }: { records: number; open: number; streamsOpen: number }): Figure[] {
   const answered = whileRestarted.served + whileKilled.served;
   const missing = Math.max(0, answered - records);

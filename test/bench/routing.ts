@@ -1,6 +1,6 @@
 /**
- * The stages of a request in this process, from its headers to its record, with a provider that answers at once and without a socket: what
- * plugins add to that can be measured in microseconds.
+ * The stages of a request in this process, from its headers to its record, with a provider that answers at once and without a socket: so the cost
+ * of plugins can be measured in microseconds.
  */
 import { loadConfig } from '../../config/load.ts';
 import { formatProblems } from '../../config/problems.ts';
@@ -68,7 +68,7 @@ async function stagesOf(options: GatewayOptions): Promise<Serve> {
   };
 }
 
-/** What plugins of routing reach of a gateway. */
+/** The part of a gateway that plugins of routing use. */
 const standIn = (config: Config, doors: Door[]): Partial<Gateway> => ({
   config,
   keys: new CallerKeys(config.keys),
@@ -81,7 +81,7 @@ const standIn = (config: Config, doors: Door[]): Partial<Gateway> => ({
   dialects: new Map(),
 });
 
-/** CPU for each request of one round, in milliseconds. */
+/** The CPU time for each request of one round, in milliseconds. */
 async function costOf(serve: Serve, bodies: readonly object[]): Promise<number> {
   const before = process.cpuUsage();
   for (const body of bodies) await serve(body);
@@ -91,18 +91,18 @@ async function costOf(serve: Serve, bodies: readonly object[]): Promise<number> 
 
 interface Way {
   readonly what: string;
-  /** Of the catalogue. */
+  /** The number of models in the catalogue. */
   readonly models: number;
   readonly options: Omit<GatewayOptions, 'upstream'>;
-  /** Microseconds that this way may cost more than the floor. */
+  /** The most microseconds that this way may cost above the floor. */
   readonly most?: number;
 }
 
-/** What there is to routing without targets that rest, pools, limits and the cache. */
+/** The plugins of routing without the circuit breaker, key pools, limits and the cache. */
 const plain = kernelPlugins.filter((name) => name !== 'stream/upstream');
 const targetPlugins = [...plain, 'route/rules', 'route/keys', 'route/sticky', 'route/health'];
 
-/** The limits are never reached; the cache has room for fewer answers than a round has, so that each request is a miss. */
+/** The limits are never reached; the cache has room for fewer answers than a round has requests, so that each request is a miss. */
 const limits = [{ by: 'key', requests_per_minute: 10_000_000, tokens_per_minute: 1_000_000_000_000 }, { by: 'meta.user-id', requests_per_minute: 10_000_000 }];
 const smallCache = { use: 'stream/cache', with: { max_bytes: 1_048_576 } };
 const keysWith = (cache: boolean): Record<string, unknown> => ({ keys: [{ name: 'bench', key: callerKey, cache }] });

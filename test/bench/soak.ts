@@ -1,4 +1,4 @@
-/** The gateway under a steady load for ten minutes (SOAK_SECONDS=60 makes it shorter): does it stay as small and as quick as it was? */
+/** The gateway under a steady load for ten minutes (SOAK_SECONDS=60 makes it shorter): whether its memory and its times stay the same. */
 import type { Seen } from './callers.ts';
 import { median, milliseconds, perSecond } from './figures.ts';
 import type { Figure, Subject } from './figures.ts';
@@ -70,7 +70,7 @@ async function watch(gateway: StartedGateway, load: Load): Promise<Sample[]> {
   return list;
 }
 
-/** The median of the last third of the samples beside that of the middle third: the first third is the warm-up. */
+/** The median of the last third of the samples beside that of the middle third. The first third is the warm-up. */
 function drift(what: string, values: readonly number[], { most, show }: { most: number; show: (value: number) => string }): Figure {
   const third = Math.floor(values.length / 3);
   const [last, middle] = [median(values.slice(-third)), median(values.slice(third, -third))];
@@ -79,7 +79,7 @@ function drift(what: string, values: readonly number[], { most, show }: { most: 
 
 const warmUpS = 120;
 
-/** Megabytes a minute by least squares, after the warm-up. One run of ten minutes says it to within one megabyte, because memory goes up and down by ten. */
+/** Megabytes a minute by least squares, after the warm-up. One run of ten minutes is exact to one megabyte, because memory goes up and down by ten. */
 function growthOf(list: readonly Sample[]): Figure[] {
   const points = list.filter(({ second }) => second >= warmUpS).map(({ second, residentMb }) => ({ minute: second / 60, mb: residentMb }));
   if (points.length < 3) return [];
@@ -105,7 +105,7 @@ function figuresOf(list: readonly Sample[]): Figure[] {
   ];
 }
 
-/** How much of one core each process used. A load that uses a whole core measures itself. */
+/** The share of one core that each process used. A load process that uses a whole core limits the result. */
 function busy(processes: readonly Started[]): () => Figure[] {
   const before = processes.map(({ pid }) => cpuMsOf(pid));
   return () => processes.map(({ name, pid }, at) => ({ what: `CPU of ${name}, all threads`, gateway: `${((cpuMsOf(pid) - (before[at] as number)) / seconds / 10).toFixed(0)} % of a core` }));

@@ -15,7 +15,7 @@ interface Begun {
   readonly process: Started;
 }
 
-/** From the spawn to the first answer. */
+/** The time from the spawn to the first answer. */
 async function begin(start: () => Promise<Started>): Promise<Begun> {
   const startedAt = performance.now();
   const process = await start();

@@ -1,4 +1,4 @@
-/** The stores at size: a million records of thirty days, drained from a journal into each and asked for. */
+/** The stores with a million records of thirty days: draining them from a journal, and queries. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Condition, LogQuery } from '../../core/log/store.ts';
@@ -60,7 +60,7 @@ async function measure(kind: 'sqlite' | 'postgres', server: PostgresServer | nul
   const store = await createStore({ store: kind, url, dataDir, retentionDays: 0, isDurable: false });
   await store.open();
   const { drainMs, cpuUs } = await fill(store, dataDir);
-  // as autovacuum does within minutes
+  // autovacuum does the same within minutes
   if (server !== null && url !== null) server.psql(url, 'vacuum analyze');
   const figures: Figure[] = [
     { what: `${kind}: drained, ${records} records in all`, gateway: perSecond((records * 1000) / drainMs), target: '≥ 10000/s', isMet: (records * 1000) / drainMs >= 10_000 },

@@ -1,4 +1,4 @@
-/** Where the time of a plain request goes: by thread, by plugin, by room of the house. */
+/** How the time of a plain request is spent: by thread, by plugin, by room of the source code. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { median, microseconds } from './figures.ts';
@@ -39,7 +39,7 @@ async function byPlugin(line: Line): Promise<Figure[]> {
   return spent.sort(([, a], [, b]) => b - a).map(([plugin, ms]) => ({ what: `plugin ${plugin}`, gateway: microseconds(ms) }));
 }
 
-/** Own time of each part, in milliseconds, without the time that the thread slept. */
+/** The own time of each part, in milliseconds, without the time that the thread slept. */
 function ownTimes({ nodes, samples, timeDeltas }: Profile): Map<string, number> {
   const parts = new Map(nodes.map(({ id, callFrame }) => [id, partOf(callFrame)]));
   const times = new Map<string, number>();

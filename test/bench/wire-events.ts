@@ -1,4 +1,4 @@
-/** A streamed answer of 200 pieces, as the events of each dialect's wire. */
+/** A streamed answer of 200 pieces, as events in the wire format of each dialect. */
 import type { WireEvent } from '../../core/wire/dialect.ts';
 import { streamEvents } from './provider.ts';
 

@@ -1,4 +1,4 @@
-/** Two workers on two cores beside one process on one core: what a second worker adds. */
+/** Two workers on two cores, compared with one process on one core: the gain of a second worker. */
 import { execFileSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { connect } from 'node:net';
@@ -12,7 +12,7 @@ import { headers, path, requestFor } from './workload.ts';
 
 const connections = 32;
 const rounds = 7;
-/** Enough for the compiler to be done: a worker gets half of it. */
+/** The warm-up: enough requests for the compiler, although each worker gets half of them. */
 const warmUp = 60_000;
 const requests = 4000;
 
@@ -57,10 +57,10 @@ class Caller {
 
 interface Round {
   readonly rate: number;
-  /** CPU of a request in milliseconds: the gateway's, and that of the callers and the provider. */
+  /** The CPU time of a request in milliseconds: that of the gateway, and that of the callers and the provider. */
   readonly gateway: number;
   readonly rest: number;
-  /** The busiest worker's share of all CPU of workers. */
+  /** The share of the busiest worker in the CPU time of all workers. */
   readonly busiest: number;
 }
 
@@ -82,20 +82,20 @@ async function round({ callers, gateway }: Line, provider: Started): Promise<Rou
   }));
   const seconds = (performance.now() - startedAt) / 1000;
   const callersMs = (process.cpuUsage({ user, system }).user + process.cpuUsage({ user, system }).system) / 1000;
-  // the records on their way into the store are a part of the cost
+  // storing the records is a part of the cost
   await gateway.drained?.();
   const spent = members.map((pid, at) => own(pid) - (before[at] as number));
   const all = spent.reduce((sum, ms) => sum + ms, 0);
   return { rate: requests / seconds, gateway: all / requests, rest: (cpuMsOf(provider.pid) - providerBefore + callersMs) / requests, busiest: Math.max(...spent) / all };
 }
 
-/** All threads of a process on one core, those that it starts later too. */
+/** Keeps all threads of a process on one core, also threads that start later. */
 const pin = ({ pid }: Started): void => void execFileSync('taskset', ['-apc', '0', String(pid)]);
 
-/** The connections are opened later: one that says nothing for ten seconds is closed. */
+/** The connections are opened later, because a connection without a request is closed after ten seconds. */
 const lineTo = (gateway: StartedGateway): Line => ({ gateway, callers: [], rounds: [] });
 
-/** The rounds of all lines go in turn, so that whatever else the machine does falls on all of them alike. */
+/** The rounds of all lines take turns, so that other work of the machine affects all of them in the same way. */
 async function measureAll(lines: readonly Line[], provider: Started): Promise<void> {
   for (const { gateway, callers } of lines) callers.push(...Array.from({ length: connections }, () => new Caller(gateway.url)));
   for (let sent = 0; sent < warmUp; sent += requests) for (const line of lines) await round(line, provider);

@@ -1,14 +1,14 @@
-/** What is asked, the same of the provider, the floor and the gateway, and the numbers that the figures are per. So many chunks leave little of what a request itself costs in the figure of one. */
+/** The requests, the same for the provider, the floor and the gateway, and the numbers by which figures are divided. With so many chunks, the cost of the request is a small part of the figure of one chunk. */
 export const chunksPerStream = 1000;
 
-/** Of the model `slow`: five chunks at a time, eight seconds a stream. */
+/** The script of the model `slow`: five chunks at a time, eight seconds a stream. */
 export const slow = { chunks: 200, chunksPerWrite: 5, pauseMs: 200 };
 
 export const callerKey = 'bench-key';
 
 export const adminKey = 'the-admin-key-of-the-bench';
 
-/** They open the status and the metrics. */
+/** The admin key, for the status and the metrics. */
 export const adminHeaders: Readonly<Record<string, string>> = { authorization: `Bearer ${adminKey}` };
 
 export const path = '/v1/chat/completions';
@@ -33,7 +33,7 @@ const messages = [
 /** A chat request with a prompt of about 600 characters. */
 export const requestFor = (model: string, more: object = {}): string => JSON.stringify({ model, messages, temperature: 0.7, max_tokens: 512, reasoning_effort: 'low', user: 'user-4711', ...more });
 
-/** A door, and the same request in its words. */
+/** A door, and the same request in its format. */
 export interface BenchDoor {
   readonly path: string;
   readonly body: object;
@@ -48,5 +48,5 @@ export const doors: readonly BenchDoor[] = [
   { path: '/v1/completions', body: { prompt: messages.map(({ content }) => content).join('\n'), temperature: 0.7, max_tokens: 512, reasoning_effort: 'low', user: 'user-4711' } },
 ];
 
-/** A stream. */
+/** A request for a stream. */
 export const doorRequestFor = ({ body }: BenchDoor, model: string): string => JSON.stringify({ model, stream: true, ...body });

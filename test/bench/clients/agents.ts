@@ -1,4 +1,4 @@
-/** Claude Code and Codex as processes, in a folder of their own, with a file that the model has them change. */
+/** Claude Code and Codex as processes, in a folder of their own, with a file that the model tells them to change. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import type { Ran } from './tools.ts';
 
 export interface Session {
   readonly command: string;
-  /** Of the gateway. */
+  /** The address of the gateway. */
   readonly url: string;
   readonly key: string;
   readonly model: string;
@@ -18,23 +18,23 @@ const before = 'colour: red\nsize: large\n';
 const after = 'colour: blue\nsize: large\n';
 const task = 'Make the colour blue in notes.txt.';
 
-/** The calls that change the file, by the tools of each client. The first list whose tools the client has is the one that counts. */
+/** The calls that change the file, with the tools of each client. The first list whose tools the client has is used. */
 const edits = (file: string): readonly (readonly Call[])[] => [
   [{ name: 'Read', input: { file_path: file } }, { name: 'Edit', input: { file_path: file, old_string: 'colour: red', new_string: 'colour: blue' } }],
   [{ name: 'exec_command', input: { cmd: 'cat notes.txt' } }, { name: 'apply_patch', input: { input: '*** Begin Patch\n*** Update File: notes.txt\n@@\n-colour: red\n+colour: blue\n size: large\n*** End Patch\n' } }],
   [{ name: 'exec_command', input: { cmd: 'cat notes.txt' } }, { name: 'exec_command', input: { cmd: "sed -i 's/colour: red/colour: blue/' notes.txt" } }],
 ];
 
-/** Where the session works. Known before it begins, because Claude Code names files by their whole path. */
+/** The folder of the session. It is made before the session, because Claude Code names files by their whole path. */
 export const workspace = (): string => mkdtempSync(join(tmpdir(), 'gateway-client-'));
 
-/** Reads the file, edits it, and says that it is done. A side question without tools, such as one for a title, is answered at once. */
+/** Reads the file, edits it, and reports that it is done. A question without tools, such as one for a title, is answered at once. */
 export const editing = (folder: string): Script => ({ tools, results }) => {
   const calls = edits(join(folder, 'work', 'notes.txt')).find((list) => list.every(({ name }) => tools.includes(name))) ?? [];
   return calls[results.length] ?? null;
 };
 
-/** What is wrong; null where the file is as it should be. */
+/** The fault; null: the file has the right text. */
 async function worked(folder: string, start: (work: string, home: string) => Promise<Ran>): Promise<{ fault: string | null; seconds: number }> {
   const [work, home] = [join(folder, 'work'), join(folder, 'home')];
   for (const path of [work, home]) mkdirSync(path);

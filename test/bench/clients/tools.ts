@@ -1,5 +1,5 @@
 /**
- * The clients themselves. They are too big for dev dependencies: they are installed into a folder beside the temporary files once, and used from there
+ * The installed clients. They are too big for dev dependencies: they are installed once, into a folder among the temporary files, and used from there
  * the next time. `GATEWAY_CLIENTS` names another folder.
  */
 import { spawn } from 'node:child_process';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 export const versions = {
   claudeCode: '2.1.330',
   codex: '0.169.0',
-  // litellm imports mcp for each call with tools, and does not require it
+  // litellm imports mcp for each call with tools, but does not list it as a dependency
   python: { openai: '2.54.0', anthropic: '2.12.0', litellm: '1.106.2', mcp: '2.3.0' },
   openaiJava: '4.101.0',
   portkey: '1.15.2',
@@ -31,7 +31,7 @@ export interface How {
   readonly seconds?: number;
 }
 
-/** Runs a program to its end, with nothing to read. It sees of the environment of this process the search path alone, so no key of the machine's user is in it. */
+/** Runs a program to its end, without input. Its environment has only the search path of this process, so it has no key of the machine's user. */
 export async function run(words: readonly string[], { cwd = folder, env = {}, seconds = 120 }: How = {}): Promise<Ran> {
   const startedAt = performance.now();
   const child = spawn(words[0] as string, words.slice(1), { cwd, env: { PATH: process.env['PATH'] ?? '', HOME: cwd, ...env }, stdio: ['ignore', 'pipe', 'pipe'], timeout: seconds * 1000, killSignal: 'SIGKILL' });
@@ -46,7 +46,7 @@ export async function run(words: readonly string[], { cwd = folder, env = {}, se
   return { code, stdout, stderr, seconds: (performance.now() - startedAt) / 1000 };
 }
 
-/** What installers need of the environment: the user's own registries and caches, and the authorities of a proxy on the way. */
+/** The environment that installers need: the user's registries and caches, and the CA certificates of a proxy. */
 const own = (): Record<string, string> => Object.fromEntries(['HOME', 'NODE_EXTRA_CA_CERTS', 'PIP_CERT', 'SSL_CERT_FILE'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
 
 async function installed(file: string, steps: readonly (readonly string[])[], cwd: string): Promise<string | null> {
@@ -63,13 +63,13 @@ async function installed(file: string, steps: readonly (readonly string[])[], cw
   return existsSync(file) ? file : null;
 }
 
-/** A command line from npm; null where it cannot be installed. */
+/** A command from npm; null where it cannot be installed. */
 export const commandOf = (name: string, version: string, command: string): Promise<string | null> => {
   const cwd = join(folder, `${command}-${version}`);
   return installed(join(cwd, 'node_modules/.bin', command), [['npm', 'install', '--prefix', cwd, '--no-audit', '--no-fund', `${name}@${version}`]], cwd);
 };
 
-/** A Python that has the SDKs. */
+/** A Python with the SDKs; null where they cannot be installed. */
 export const pythonOf = async (): Promise<string | null> => {
   const wanted = Object.entries(versions.python).map(([name, version]) => `${name}==${version}`);
   const cwd = join(folder, `python-${wanted.join('-').replaceAll('==', '-')}`);
@@ -78,7 +78,7 @@ export const pythonOf = async (): Promise<string | null> => {
   return (await installed(marker, [['python3', '-m', 'venv', cwd], [python, '-m', 'pip', 'install', '--quiet', ...wanted]], cwd)) === null ? null : python;
 };
 
-/** The command line of LiteLLM with its proxy. */
+/** The command of LiteLLM with its proxy; null where it cannot be installed. */
 export const litellmProxyOf = async (): Promise<string | null> => {
   const wanted = `litellm[proxy]==${versions.python.litellm}`;
   const cwd = join(folder, `litellm-proxy-${versions.python.litellm}`);

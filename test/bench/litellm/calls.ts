@@ -1,4 +1,4 @@
-/** A scripted provider that answers in the form of each vendor, and what it was asked, without what says nothing. */
+/** A scripted provider that answers in the form of each vendor, and the calls that it got, without fields that have no effect. */
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { Asked, Step } from '../../_kit/upstream.ts';
@@ -29,7 +29,7 @@ export const startVendors = (): Promise<ScriptedUpstream> => startUpstream((resp
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** One call: the path, and the body in one form. */
+/** One call: the path, and the body in a common form. */
 export interface Call {
   readonly path: string;
   readonly body: Fields;
@@ -37,18 +37,18 @@ export interface Call {
 
 export const callOf = ({ url, json }: Asked): Call => ({ path: decodeURIComponent(url), body: formOf(json) });
 
-/** Fields that say nothing: what a vendor does anyway where they are left out. */
+/** Fields without effect: the vendor does the same where they are left out. */
 const silent: Readonly<Record<string, (value: unknown) => boolean>> = {
   stream: (value) => value === false,
-  // asks for the usage, which both read
+  // the request for the usage, which both gateways read
   stream_options: () => true,
-  // OpenRouter sends it unasked
+  // OpenRouter sends the usage without this field
   usage: () => true,
   additionalModelRequestFields: isEmpty,
   system: isEmpty,
 };
 
-/** Older names of fields, which mean the same. */
+/** Older names of fields with the same meaning. */
 const newNames: Readonly<Record<string, string>> = { max_tokens: 'max_completion_tokens' };
 
 function isEmpty(value: unknown): boolean {
@@ -60,7 +60,7 @@ function formOf(body: Fields): Fields {
   return Object.fromEntries(entries.map(([name, value]) => [newNames[name] ?? name, sorted(withoutWays(value))] as const).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** A list of one text says the same as the text, `developer` the same as `system`, a tool without a type is `custom`, and no definitions say nothing. */
+/** A list of one text means the same as the text, `developer` the same as `system`; a tool without a type is `custom`, and empty definitions have no effect. */
 function withoutWays(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutWays);
   if (typeof value !== 'object' || value === null) return value;
@@ -75,14 +75,14 @@ function textOf(content: unknown): unknown {
   return isText ? only['text'] : withoutWays(content);
 }
 
-/** Maps with their keys in one order. */
+/** The value, with the keys of all maps sorted. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, sorted(inner)] as const).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** What differs between two lists of calls, in words; null: nothing. */
+/** The differences between two lists of calls, in words; null: none. */
 export function difference(theirs: readonly Call[], ours: readonly Call[]): string | null {
   const paths = (calls: readonly Call[]): string => calls.map(({ path }) => path).join(' → ');
   if (paths(theirs) !== paths(ours)) return `asks ${paths(ours) || 'nobody'}, not ${paths(theirs) || 'nobody'}`;

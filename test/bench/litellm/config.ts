@@ -1,6 +1,6 @@
-/** A config of LiteLLM whose vendors are all one scripted provider, each below a path of its own, and 50 requests for it. */
+/** A config of LiteLLM with one scripted provider for all vendors, each below a path of its own, and 50 requests for it. */
 
-/** @param url of the provider, without a slash at its end */
+/** @param url the address of the provider, without a slash at its end */
 export const configOf = (url: string, masterKey: string): string => `
 model_list:
   - { model_name: gpt-4o, litellm_params: { model: openai/gpt-4o, api_base: "${url}/openai/v1", api_key: k } }
@@ -47,7 +47,7 @@ const schema = { type: 'json_schema', json_schema: { name: 'weather', strict: tr
 
 const chat = (model: string, more: object = {}): Request => ({ path: '/v1/chat/completions', body: { model, messages: [user], ...more } });
 
-// Mistral takes ids of nine characters only, and Claude 4.5 temperature or top_p, not both: the gateway sees to it, LiteLLM does not
+// Mistral accepts only ids of nine characters, and Claude 4.5 either temperature or top_p: the gateway adapts requests to that, LiteLLM does not
 const called = { role: 'assistant', content: null, tool_calls: [{ id: 'callRome1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }] };
 const result = { role: 'tool', tool_call_id: 'callRome1', content: 'Sunny.' };
 const sampled = { messages: [system, user], temperature: 0.2, max_tokens: 100, stop: ['END'] };

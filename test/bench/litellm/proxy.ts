@@ -11,7 +11,7 @@ export interface Litellm {
 
 const patienceMs = 120_000;
 
-/** Starts it with `config.yaml` of the folder. It fetches no price list and tells nobody. */
+/** Starts LiteLLM with `config.yaml` of the folder, without its price list download and its telemetry. */
 export async function startLitellm(command: string, folder: string): Promise<Litellm> {
   const port = await freePort();
   const child = spawn(command, ['--config', join(folder, 'config.yaml'), '--host', '127.0.0.1', '--port', String(port), '--telemetry', 'False'], {
