@@ -1,4 +1,4 @@
-/** The files below deploy/ say what is so: the config loads, and versions, paths, flags, ports, probes and times agree. */
+/** The files below deploy/ are right: the config loads, and versions, paths, flags, ports, probes and times agree. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -47,7 +47,7 @@ const values = (yaml('deploy/chart/values.yaml') as Record<string, unknown>);
 const templates = globSync('deploy/chart/templates/*', { cwd: root }).map(read);
 const statefulSet = read('deploy/chart/templates/statefulset.yaml');
 const unit = read('deploy/systemd/gateway.service');
-/** What a line of the unit says: `ExecStart`, `User`, … */
+/** The value of a setting of the unit: `ExecStart`, `User`, … */
 const setting = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
 
 /** The words of an instruction that is written as JSON. */
@@ -61,21 +61,21 @@ describe('the config of containers', () => {
     loaded = result;
   });
 
-  it('loads without a warning, for other machines, with keys', () => {
+  it('loads without a warning, listens for other machines, and has keys', () => {
     expect(loaded.warnings).toEqual([]);
     expect(loaded.config.server).toMatchObject({ host: '0.0.0.0', port: 4000, dataDir: '/var/lib/gateway', isGuarded: true });
     expect(loaded.config.server.adminKey?.reveal()).toBe(env.ADMIN_KEY);
     expect(loaded.config.redis?.url.reveal()).toBe(env.REDIS_URL);
   });
 
-  it('is the shipped one, with the log in PostgreSQL; npm run generate writes it anew', () => {
+  it('is the shipped config with the log in PostgreSQL, and up to date with npm run generate', () => {
     expect(read(configFile)).toBe(containersText(read('gateway.config.yaml')));
     expect(loaded.plugins.map(({ plugin }) => plugin.name)).toEqual(shippedPlugins);
     expect(loaded.plugins.find(({ plugin }) => plugin.name === 'log/journal')?.options).toMatchObject({ store: 'postgres', url: env.DATABASE_URL });
     expect(() => containersText('server: {}\n')).toThrow('no block "include"');
   });
 
-  it('leaves the containers time for what it does at a stop', () => {
+  it('fits the time that the containers have to stop', () => {
     const { lameDuckMs, drainMs } = loaded.config.server.limits;
     const seconds = (lameDuckMs + drainMs) / 1000;
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(seconds);
@@ -83,7 +83,7 @@ describe('the config of containers', () => {
     expect(gateway.stop_grace_period).toBe(`${pod.terminationGracePeriodSeconds}s`);
   });
 
-  it('gets its variables: those without a default are in compose.yaml, or in the .env that its top makes', () => {
+  it('gets its variables: those without a default are in compose.yaml, or in the .env of its first lines', () => {
     const needed = Object.keys(env);
     for (const name of needed) expect(read(configFile).split('\n\n')[0], name).toContain(name);
     const made = /for name in ([A-Z_ ]+); do/.exec(read('deploy/compose.yaml'))?.[1]?.split(' ') ?? [];
@@ -94,11 +94,11 @@ describe('the config of containers', () => {
 });
 
 describe('the image', () => {
-  it('has the Node of this project', () => {
+  it('has the Node version of this project', () => {
     expect(/^ARG NODE=(.*)$/m.exec(dockerfile)?.[1]).toBe(facts.devDependencies['node']);
   });
 
-  it('is built of files that there are, and leaves out what must not be in it', () => {
+  it('is built from files that exist, and leaves out files that must not be in it', () => {
     expect(existsSync(join(root, 'deploy', gateway.build?.context ?? '', gateway.build?.dockerfile ?? ''))).toBe(true);
     expect(read('.dockerignore').split('\n')).toEqual(expect.arrayContaining(['.git', 'node_modules', 'data', '**/.env*']));
   });
@@ -107,14 +107,14 @@ describe('the image', () => {
     ['its command', (): string[] => wordsOf('CMD')],
     ['the manifests', (): string[] => container.args],
     ['the chart', (): string[] => parse(/args: (\[.*\])/.exec(statefulSet)?.[1] ?? '')],
-  ])('starts by a command line that the gateway knows: %s', (_, words) => {
+  ])('starts with a valid command line: %s', (_, words) => {
     const parsed = parseCommandLine(words());
     if (parsed.kind !== 'core') throw new Error(parsed.kind);
     expect([parsed.name, parsed.flags.text('host'), parsed.flags.number('port')]).toEqual(['start', '0.0.0.0', 4000]);
     expect(dockerfile).toMatch(/^EXPOSE 4000$/m);
   });
 
-  it('has its config and its data where everything else looks for them', () => {
+  it('has its config and its data at the paths of the other deployments', () => {
     expect([/^WORKDIR (\/etc.*)$/m.exec(dockerfile)?.[1], /^VOLUME (.*)$/m.exec(dockerfile)?.[1]]).toEqual(['/etc/gateway', '/var/lib/gateway']);
     expect(gateway.volumes).toEqual(['./chart/config:/etc/gateway:ro', 'journal:/var/lib/gateway']);
     expect(container.volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath)).toEqual(['/etc/gateway', '/var/lib/gateway', '/tmp']);
@@ -144,7 +144,7 @@ describe('probes and scrapes', () => {
     for (const path of scrapes) expect((await get(path, { authorization: `Bearer ${env.ADMIN_KEY}` })).status).toBe(200);
   });
 
-  it('name services, ports and keys that there are', () => {
+  it('name services, ports and keys that exist', () => {
     const { scrape_configs: [job], rule_files: rules } = (yaml('deploy/prometheus/prometheus.yml') as { scrape_configs: { static_configs: { targets: string[] }[]; authorization: { credentials_file: string } }[]; rule_files: string[] });
     expect(job?.static_configs[0]?.targets).toEqual(['gateway:4000']);
     expect(job?.authorization.credentials_file).toBe('/run/secrets/admin_key');
@@ -158,8 +158,8 @@ describe('probes and scrapes', () => {
   });
 });
 
-describe('what is mounted', () => {
-  it('is there', () => {
+describe('each mounted file', () => {
+  it('exists', () => {
     for (const { volumes } of Object.values(compose.services)) {
       for (const volume of volumes) {
         const [source = ''] = volume.split(':');
@@ -170,39 +170,39 @@ describe('what is mounted', () => {
 });
 
 describe('the chart', () => {
-  it('says of the container what the manifests say', () => {
+  it('has the container of the manifests', () => {
     const lines = (text: string): string[] => text.slice(text.indexOf('terminationGracePeriodSeconds')).split('\n').map((line) => line.trim());
     const ours = lines(statefulSet).filter((line) => /Probe:|args:|ports:|Filesystem|Escalation|capabilities:|runAs|fsGroup|seccomp|mountPath|emptyDir/.test(line));
     expect(ours).toHaveLength(18);
     expect(lines(read('deploy/kubernetes/gateway.yaml'))).toEqual(expect.arrayContaining(ours));
   });
 
-  it('uses the values that there are, and no others', () => {
+  it('uses the values of values.yaml, all of them and no others', () => {
     const used = new Set(templates.flatMap((text) => [...text.matchAll(/\.Values\.([\w.]+)/g)].map(([, path = '']) => path)));
     const valueAt = (path: string): unknown => path.split('.').reduce<any>((value, name) => value?.[name], values);
     expect([...used].filter((path) => valueAt(path) === undefined && !path.startsWith('secret.values.'))).toEqual([]);
     expect(Object.keys(values).filter((name) => ![...used].some((path) => path.split('.')[0] === name))).toEqual([]);
   });
 
-  it('takes what an operator writes as text: no secret becomes a rounded number, and a storage class may be "-"', () => {
+  it('keeps values as text: no secret becomes a rounded number, and a storage class may be "-"', () => {
     const [, loop = ''] = read('deploy/chart/templates/secret.yaml').split('range $name, $value');
     expect(loop).toMatch(/kindIs "float64" \$value.*fail/);
     expect(statefulSet).toContain('storageClassName: {{ . | quote }}');
   });
 
-  it('gives pods the labels that an identity of Azure asks for, beside those by which they are found', () => {
+  it('gives pods the labels for an Azure identity, in addition to their selector labels', () => {
     expect(values).toMatchObject({ podLabels: {}, podAnnotations: {}, serviceAccount: { annotations: {} } });
     expect(statefulSet.split('  template:')[1]).toMatch(/ {6}labels:\n {8}\{\{- include "gateway\.selector" \. \| nindent 8 \}\}\n {8}\{\{- with \.Values\.podLabels \}\}\n {8}\{\{- toYaml \. \| nindent 8 \}\}\n/);
   });
 
-  it('reads the config from a file that it has', () => {
+  it('reads the config from a file of the chart', () => {
     const file = /\.Files\.Get "([^"]+)"/.exec(read('deploy/chart/templates/configmap.yaml'))?.[1] ?? '';
     expect(join('deploy/chart', file)).toBe(configFile);
   });
 });
 
 describe('the unit of systemd', () => {
-  it('starts by a command line that the gateway knows, and leaves it time to stop', () => {
+  it('starts with a valid command line, and leaves the gateway time to stop', () => {
     const [program, ...words] = setting('ExecStart').split(' ');
     expect(program).toMatch(/node_modules\/\.bin\/gateway$/);
     expect('gateway' in (JSON.parse(read('package.json')) as { bin: object }).bin).toBe(true);
@@ -212,7 +212,7 @@ describe('the unit of systemd', () => {
     expect(Number(setting('TimeoutStopSec'))).toBeGreaterThan(120);
   });
 
-  it('has one socket of one port, as the gateway takes it', () => {
+  it('has one socket with one port, as the gateway needs it', () => {
     expect(read('deploy/systemd/gateway.socket').match(/^ListenStream=/gm)).toHaveLength(1);
     expect(setting('Requires')).toBe('gateway.socket');
   });

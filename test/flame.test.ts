@@ -8,7 +8,7 @@ import type { Profile } from './bench/profile.ts';
 const here = new URL('..', import.meta.url).href;
 const node = (id: number, [functionName, url]: readonly [string, string], children: readonly number[] = []): Profile['nodes'][number] => ({ id, callFrame: { functionName, url }, children });
 
-/** A millisecond a sample, from 5 ms on the clock. */
+/** One sample for each millisecond, from 5 ms on. */
 const profile = (samples: readonly number[]): Profile => ({
   nodes: [
     node(1, ['(root)', ''], [2, 3, 4, 5, 9]),
@@ -32,7 +32,7 @@ const always = { from: 0, to: Infinity };
 const told = ({ name, file, room, ms, calls }: Frame): unknown[] => [name, file, room, ms, ...calls.map(told)];
 
 describe('a folded profile', () => {
-  it('has each call below its caller, with the time of all that it called', () => {
+  it('has each call below its caller, with the time of its own calls included', () => {
     expect(told(fold(profile([4, 6, 10, 7, 11, 5, 8, 9, 3]), always))).toEqual([
       'main thread', '', 'native', 9,
       ['serve', 'core/http/server.ts', 'core', 5, ['send', 'undici/lib/client.js', 'package', 4, ['wasm-function[1]', 'WebAssembly', 'package', 1], ['read<T>', 'odd.js', 'package', 1]]],
@@ -42,7 +42,7 @@ describe('a folded profile', () => {
     ]);
   });
 
-  it('leaves out what was outside the window, and the time that the thread slept', () => {
+  it('leaves out samples outside of the window, and the time that the thread slept', () => {
     expect(told(fold(profile([9, 4, 2, 4, 3]), { from: 7000, to: 9000 }))).toEqual(['main thread', '', 'native', 2, ['serve', 'core/http/server.ts', 'core', 2]]);
   });
 });
@@ -50,7 +50,7 @@ describe('a folded profile', () => {
 describe('boxes', () => {
   const whole = fold(profile([4, 4, 6, 5, 5, 5, 5, 5, 5, 9]), always);
 
-  it('are as wide as their share, and lie below their caller', () => {
+  it('are as wide as their share of the time, and are below their caller', () => {
     expect(boxesOf(whole, { width: 1000, least: 0 }).map(({ frame, x, width, depth }) => [frame.name, x, width, depth])).toEqual([
       ['main thread', 0, 1000, 0],
       ['anonymous', 0, 600, 1],
@@ -60,13 +60,13 @@ describe('boxes', () => {
     ]);
   });
 
-  it('leave out the small ones', () => expect(boxesOf(whole, { width: 1000, least: 0.2 }).map(({ frame }) => frame.name)).toEqual(['main thread', 'anonymous', 'serve']));
+  it('are left out where they are small', () => expect(boxesOf(whole, { width: 1000, least: 0.2 }).map(({ frame }) => frame.name)).toEqual(['main thread', 'anonymous', 'serve']));
 });
 
 describe('the drawing', () => {
   const drawing = draw({ whole: fold(profile([11, 11, 11, 5]), always), requests: 2, about: 'Load: some & more.' });
 
-  it('says function, file, share and time of each frame', () => {
+  it('shows function, file, share and time of each frame', () => {
     expect(Array.from(drawing.matchAll(/<title>(.*?)<\/title>/g), ([, title]) => title)).toEqual([
       'main thread: 100.0 %, 2000.0 µs a request',
       'serve, core/http/server.ts: 75.0 %, 1500.0 µs a request',
@@ -78,7 +78,7 @@ describe('the drawing', () => {
     expect(drawing).toContain('>garbage collector</text>');
   });
 
-  it('calls a function without a name by its file', () => expect(drawing).toContain('>console.ts</text>'));
+  it('names a function without a name by its file', () => expect(drawing).toContain('>console.ts</text>'));
 
   it.each([['writev', 60, 'writev'], ['writevGeneric', 60, 'writevG…'], ['writev', 20, '']])('fits %s into %s pixels', (name, width, text) => expect(fitting(name, width)).toBe(text));
 });

@@ -1,4 +1,4 @@
-/** The rules of the house that a machine can check. Sizes of functions and counts of parameters are the linter's. */
+/** The rules of this repository that a machine can check. The linter checks the size of functions and the number of parameters. */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 const sources = globSync('{core,config,schemas,plugins}/**/*.ts', { cwd: root }).map((file) => file.split(sep).join('/'));
 const names = shippedNames(join(root, 'plugins'));
 
-/** What a file imports of our own, as paths from the root. */
+/** The files of this repository that a file imports, as paths from the root. */
 function importsOf(file: string): string[] {
   const found = read(file).matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g);
   return Array.from(found, ([, path = '']) => relative(root, join(root, dirname(file), path)).split(sep).join('/'));
@@ -23,21 +23,21 @@ function importsOf(file: string): string[] {
 
 const pluginOf = (file: string): string | undefined => names.find((name) => file === `plugins/${name}.ts` || file.startsWith(`plugins/${name}/`));
 
-/** Who may import whom. */
+/** Whether this file may import that one. */
 function isAllowed(file: string, imported: string): boolean {
   const [from, to] = [file.split('/')[0], imported.split('/')[0]];
   if (file === 'schemas/generate.ts') return true;
-  // the composition root reads the config; it finds plugins by their names in the config, and knows none of them
+  // the composition root reads the config; it finds plugins by their names in the config, and names none of them
   if (file === 'core/cli/program.ts') return to === 'core' || to === 'config';
   if (from === 'core' || from === 'schemas') return to === from;
   if (from === 'config') return ['config', 'core', 'schemas'].includes(to ?? '');
   if (to === 'core') return true;
   if (to !== 'plugins') return false;
-  // within its own folder, or to what dialects know in common about a family of models
+  // files of its own folder, and the folder that dialects share for families of models
   return pluginOf(imported) === pluginOf(file) || imported.startsWith('plugins/dialects/families/');
 }
 
-/** The executable and the public face: they open onto all rooms, and no room imports them. */
+/** The executable and the public face: they may import all rooms, and no room imports them. */
 const doors = new Set(['core/main.ts', 'core/index.ts']);
 
 /** The rooms of the core, from the ground up. '' is `core/` itself: what all rooms share. */
@@ -88,7 +88,7 @@ describe('the house', () => {
     for (const name of names) expect((await loadPlugin(name, root)).name).toBe(name);
   });
 
-  test('ships exactly the plugins that there are, in the file and where no list is given', () => {
+  test('ships exactly the plugins that exist, in the config file and in the default list', () => {
     const listed = (parse(read('gateway.config.yaml')) as { plugins: (string | { use: string })[] }).plugins.map((entry) => (typeof entry === 'string' ? entry : entry.use));
     expect(listed).toEqual([...shippedPlugins]);
     expect(shippedPlugins.toSorted()).toEqual(names);
@@ -104,7 +104,7 @@ describe('the house', () => {
 
   test('names no provider in shared code', () => {
     const vendors = /\b(?:openai(?!'|\.|-chat|Words)|anthropic(?!-version'|-beta')|claude|gemini|bedrock|deepseek|mistral|groq|xai|together|fireworks|openrouter|cerebras|perplexity|moonshot|alibaba|ollama|vllm|vertex|cohere|minimax|huggingface|nvidia|sambanova|databricks|cloudflare|nebius|deepinfra|baseten|novita|hyperbolic|lmstudio|llamacpp)\b/i;
-    // what other gateways call their vendors is what an import is about
+    // the import of configs needs the names that other gateways give to vendors
     const shared = sources.filter((file) => !file.startsWith('plugins/dialects/') && !file.startsWith('config/import/') && file !== 'config/shipped-plugins.ts');
     const broken = shared.flatMap((file) => read(file).split('\n').flatMap((line, at) => (vendors.test(line) && !isProse(line) ? [`${file}:${at + 1} ${line.trim()}`] : [])));
     expect(broken).toEqual([]);

@@ -1,13 +1,13 @@
-/** What this machine lacks shows as skipped tests, one for each thing. */
+/** Each thing that this machine lacks is a skipped test. */
 import { expect, inject, test } from 'vitest';
 import { lacking, lackText } from './_kit/machine.ts';
 
 for (const lack of inject('lacks')) test.skip(lackText(lack), () => {});
 
-test('every file that needs something of the machine is known', () => {
+test('the list has every test file that needs something of the machine', () => {
   const root = new URL('..', import.meta.url).pathname;
   const before = process.env['PATH'];
-  // nothing can be found or installed without a path, and mounting needs its program
+  // without a PATH no program can be found or installed, and mounting needs a program
   process.env['PATH'] = '';
   const found = lacking(root);
   process.env['PATH'] = before;

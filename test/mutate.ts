@@ -1,6 +1,6 @@
 /**
- * Finds what no test looks at: breaks the files given in small ways, one at a time, in a copy of the repository, runs the tests
- * given, and prints each broken line that all of them pass (a survivor).
+ * Finds code that no test checks: breaks the given files in small ways, one at a time, in a copy of the repository, runs the given
+ * tests, and prints each broken line with which all of them pass (a survivor).
  *
  *   npm run mutate -- --files core/http/body.ts --tests test/core/http [--sample 40] [--seed 1]
  */
@@ -17,7 +17,7 @@ interface Node {
   readonly [field: string]: unknown;
 }
 
-/** A piece of a file, and what stands there instead. */
+/** A piece of a file, and its replacement. */
 interface Mutant {
   readonly file: string;
   readonly start: number;
@@ -62,10 +62,10 @@ function changesAt(node: Node, source: string): Change[] {
   return [];
 }
 
-/** What a statement does: a call, also one that is awaited or not waited for, or an assignment. */
+/** Whether an expression has an effect: a call, also one with `await` or `void`, or an assignment. */
 const isStep = ({ type, argument }: Node): boolean => ['CallExpression', 'AssignmentExpression', 'UpdateExpression'].includes(type) || (isNode(argument) && isStep(argument));
 
-/** The same ones for the same seed (mulberry32), in the order of the files. */
+/** A random sample, the same for the same seed (mulberry32), in the order of the files. */
 function sampled<T>(all: readonly T[], count: number, seed: number): T[] {
   let state = seed;
   const random = (): number => {
@@ -80,13 +80,13 @@ function sampled<T>(all: readonly T[], count: number, seed: number): T[] {
 
 let kill = (): void => {};
 
-/** Null where every test passes; else what was printed. A run that does not end in time counts as one that fails. */
+/** Null where every test passes; otherwise the output. A run that does not end in time counts as failed. */
 async function failureOf(copy: string, tests: readonly string[], withinMs: number): Promise<string | null> {
   const vitest = join(copy, 'node_modules/vitest/vitest.mjs');
   const child = spawn(process.execPath, [vitest, 'run', '--bail', '1', '--maxWorkers', '1', ...tests], { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const output: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => void output.push(part));
-  // the process group: a test that is killed leaves gateways behind
+  // the process group, because a killed test leaves gateways behind
   kill = () => void process.kill(-(child.pid as number), 'SIGKILL');
   const timer = setTimeout(kill, withinMs);
   const code = await new Promise((done) => child.once('exit', done));
@@ -120,7 +120,7 @@ async function run(copy: string, mutants: readonly Mutant[], tests: readonly str
   return killed;
 }
 
-/** The last commit, and over it the files and the tests as they are now. */
+/** A copy of the last commit, with the files and the tests as they are now. */
 function createCopy(paths: readonly string[]): string {
   const copy = mkdtempSync(join(tmpdir(), 'gateway-mutate-'));
   execFileSync('git', ['worktree', 'add', '--detach', '--force', copy, 'HEAD'], { cwd: root, stdio: 'ignore' });
@@ -129,7 +129,7 @@ function createCopy(paths: readonly string[]): string {
   return copy;
 }
 
-/** The words between this option and the next one. */
+/** The arguments between this option and the next one. */
 function wordsOf(option: string): string[] {
   const after = process.argv.slice(2).join(' ').split(/(?:^| )--/).find((part) => part.startsWith(`${option} `));
   return after?.split(' ').slice(1) ?? [];

@@ -1,4 +1,4 @@
-/** The blocks of code in the pages work as they are printed: YAML loads as a config, shell commands run against a gateway. */
+/** The blocks of code in the pages work as they are written: YAML loads as a config, shell commands run against a gateway. */
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
@@ -19,14 +19,14 @@ import type { Block } from './pages.ts';
 /** Pages whose blocks are not run here, and why. */
 const elsewhere: Readonly<Record<string, string>> = {
   'docs/providers.md': 'each block is one provider: providers.test.ts',
-  'plugins/README.md': 'the folder of a stranger, from the packed package: e2e/package.test.ts',
-  'deploy/README.md': 'needs Docker, a cluster, or systemd and root: the page says what was tried, and where',
+  'plugins/README.md': 'its blocks run with the packed package: e2e/package.test.ts',
+  'deploy/README.md': 'needs Docker, a cluster, or systemd and root: the page says what was tested, and where',
 };
 
 const blocks = pages.filter((page) => !Object.hasOwn(elsewhere, page)).flatMap(blocksOf);
 const titled = ({ page, line }: Block): string => `${page}:${line}`;
 
-/** What stands for the variables of a block. */
+/** The values for the variables of a block. */
 const env: Readonly<Record<string, string>> = { REDIS_URL: 'redis://127.0.0.1:6379', DATABASE_URL: 'postgres://gateway@127.0.0.1/gateway' };
 const valueOf = (name: string): string => env[name] ?? (/URL|HOST|ENDPOINT|BASE|WEBHOOK/.test(name) ? 'https://one.example.com' : `some-value-of-${name.toLowerCase()}-0123456789`);
 
@@ -57,19 +57,19 @@ afterAll(async () => {
 describe('YAML', () => {
   const configs = blocks.filter(({ language, word }) => language === 'yaml' && word === '');
 
-  it('of another kind says so in its first line, and is YAML', () => {
+  it('of another program names it in its first line, and is valid YAML', () => {
     const others = blocks.filter(({ language, word }) => language === 'yaml' && word !== '');
     expect(others.filter(({ word }) => !['kubernetes', 'prometheus', 'overrides'].includes(word)).map(titled)).toEqual([]);
     for (const { text } of others) parse(text);
   });
 
-  it('of the first page that names models has the catalogue with them, because a beginner has no other file', () => {
+  it('of the first page that names models includes the catalogue, because a beginner has no other file', () => {
     const beginnings = configs.filter(({ page, text }) => page === 'docs/getting-started.md' && /^providers:/m.test(text));
     expect(beginnings.map(({ text }) => /^include:/m.test(text))).toEqual([true]);
   });
 
-  it('with a part of the list of plugins says that the list is a longer one', () => {
-    // who pastes such a block as it is has a gateway without all the other plugins: no probes, no cost, no dashboard
+  it('with a part of the list of plugins shows that the list is longer', () => {
+    // a reader who pastes such a block unchanged has a gateway without all other plugins: no probes, no cost, no dashboard
     const parts = configs.filter(({ text }) => /^plugins:/m.test(text) && !/^plugins: +# lines of the whole list/m.test(text));
     expect(parts.map(titled)).toEqual([]);
   });
@@ -83,7 +83,7 @@ describe('YAML', () => {
   });
 });
 
-/** A part of a config stands in the shipped one: with its providers, its catalogue and all its plugins. */
+/** A part of a config, put into the shipped config with its providers, its catalogue and all its plugins. */
 function wholeOf(text: string): string {
   const part = parseDocument(text);
   if (part.errors.length > 0 || part.has('include')) return text;
@@ -98,14 +98,14 @@ function wholeOf(text: string): string {
 
 /** Commands that are not run, and why. A block that has another command fails. */
 const unrun: Readonly<Record<string, string>> = {
-  'npm ci': 'takes minutes, and asks the registry: the machine that runs the tests has run it',
-  'npm test': 'is what runs here',
+  'npm ci': 'takes minutes and uses the registry; it has run before the tests',
+  'npm test': 'runs these tests',
   'npm start': 'a gateway runs already; test/e2e starts many',
   'npm run bench': 'takes minutes, and its figures are of a quiet machine',
   'npm run generate': 'config/catalogue-check.test.ts',
   'gateway start': 'a gateway runs already; test/e2e starts many',
   'gateway restart': 'test/e2e/restart.test.ts: it would end the gateway of the other blocks',
-  'npx vitest': 'is what runs here',
+  'npx vitest': 'runs these tests',
   'claude': 'Claude Code, another program: npm run bench -- clients',
   'codex': 'Codex, another program: npm run bench -- clients',
 };
@@ -113,7 +113,7 @@ const unrun: Readonly<Record<string, string>> = {
 /** Commands of the machine that blocks may use. */
 const tools = ['cat', 'cut', 'head', 'mkdir', 'rm', 'sha256sum', 'sleep'];
 
-/** Puts commands into a folder of its own: those of the pages run against the gateway of this test, and nothing else is found. */
+/** Makes a folder with the commands of the pages, which run against the gateway of this test. No other command is found. */
 function makeCommands(): void {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
@@ -123,11 +123,11 @@ function makeCommands(): void {
   };
   const skips = Object.keys(unrun).filter((command) => command.includes(' ')).map((command) => `'${command}'*) exit 0;;`).join(' ');
   const main = `exec '${join(root, 'node_modules/.bin/node')}' --import '${join(root, 'core/compile-cache.mjs')}' '${join(root, 'core/main.ts')}' "$@"`;
-  // a config that is there is left as it is, so `init` has a folder of its own
+  // `init` does not change an existing config, so it runs in its own folder
   script('gateway', `[ $# -gt 0 ] || exit 0\n[ "$1" != init ] || { mkdir init && cd init; }\ncase "gateway $*" in ${skips} esac\n${main}`);
   script('npx', `case "npx $*" in ${skips} esac\ncase "$1" in model-gateway|gateway) shift; exec gateway "$@";; esac\necho "npx $1 is not known to this test" >&2; exit 1`);
   script('npm', `case "npm $*" in ${skips} 'npm run gateway -- '*) shift 3; exec gateway "$@";; esac\necho "npm $* is not known to this test" >&2; exit 1`);
-  // the live tail has no end; where the page shows refusals, an answer is enough
+  // the live tail has no end; where the page shows refusals, any answer is enough
   const ending = 'code=$?\n[ "$code" = 28 ] && [[ "$*" == */logs/stream* ]] && exit 0\n[ "${REFUSES:-}" = yes ] && exit 0\nexit $code';
   script('curl', `limit=20; [[ "$*" == */logs/stream* || "\${REFUSES:-}" = yes ]] && limit=1\nargs=()\nfor arg in "$@"; do arg="\${arg//localhost:4000/127.0.0.1:${gateway.port}}"; args+=("\${arg//127.0.0.1:4000/127.0.0.1:${gateway.port}}"); done\n/usr/bin/curl -sS --fail-with-body --globoff --max-time $limit "\${args[@]}"\n${ending}`);
   for (const command of Object.keys(unrun).filter((one) => !one.includes(' '))) script(command, 'exit 0');
@@ -137,7 +137,7 @@ function makeCommands(): void {
 /** Runs a block in the folder of the gateway. */
 async function run({ text, word }: Block): Promise<{ code: number | null; output: string }> {
   const cwd = dirname(gateway.file);
-  // safety: the block finds no command but those that this test has put there
+  // safety: the block finds only the commands that this test has put there
   const child = spawn('/bin/bash', ['-euo', 'pipefail', '-c', text], { cwd, env: { PATH: join(folder, 'bin'), HOME: cwd, NO_COLOR: '1', REFUSES: word === 'refuses' ? 'yes' : 'no' }, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => (output += String(bytes)));

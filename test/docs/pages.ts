@@ -1,4 +1,4 @@
-/** The pages of the repository, and what is in them. */
+/** The pages of the repository, their text and their code blocks. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,10 +12,10 @@ export const textOf = (page: string): string => readFileSync(join(root, page), '
 
 export interface Block {
   readonly page: string;
-  /** Of its first line, from 1. */
+  /** The line number of its first line, from 1. */
   readonly line: number;
   readonly language: string;
-  /** What follows the language. */
+  /** The text after the language. */
   readonly word: string;
   readonly text: string;
 }

@@ -23,7 +23,7 @@ async function load(yaml: string, env: Record<string, string>): Promise<Loaded> 
   return await loadConfig(file, { env, loadPlugin: (name) => loadPlugin(name, folder), shippedPlugins });
 }
 
-/** Each variable of a block with a value that fits where it stands. */
+/** Each variable of a block, with a value that fits at its place. */
 const variablesIn = (yaml: string): Record<string, string> => Object.fromEntries([...yaml.matchAll(/\$\{(\w+)/g)].map(([, name = '']) => [name, /URL|HOST/.test(name) ? 'https://one.example.com' : 'some-value']));
 
 async function providerOf(yaml: string, env: Record<string, string>): Promise<Provider | undefined> {
@@ -50,7 +50,7 @@ describe('docs/providers.md', () => {
     expect((await providerOf(yaml, {}))?.missing).toMatch(/^[A-Z_]+$/);
   });
 
-  it('has what the shipped file has', async () => {
+  it('has the settings of the shipped file', async () => {
     const shipped = parse(readFileSync(new URL('../../gateway.config.yaml', import.meta.url), 'utf8')) as { providers: Record<string, Record<string, unknown>> };
     const documented = new Map(blocks.toReversed().map(({ name, yaml }) => [name, (parse(yaml) as Record<string, unknown>)[name]]));
     for (const [id, { trains_on_data: _, ...settings }] of Object.entries(shipped.providers)) expect(documented.get(id), id).toEqual(settings);
