@@ -36,7 +36,7 @@ test.each([
     mkdirSync(join(folder, 'elsewhere'), { mode: 0o700 });
     symlinkSync(join(folder, 'elsewhere'), join(folder, own));
   }],
-])('a folder that %s is not used, and the program runs without one', (_, make) => {
+])('a folder that %s is not used, and the program runs without a cache', (_, make) => {
   const folder = folderOf();
   make(folder);
   expect(runIn(folder)).toMatch(/^\d+\.\d+\.\d+\n$/);

@@ -177,7 +177,7 @@ describe('Reasoning effort', () => {
     expect(up.asked).toEqual([]);
   });
 
-  it.each([{ reasoning_effort: null, reasoning: { effort: 'low' } }, { reasoning_effort: 'low', reasoning: { effort: null } }, { reasoning_effort: 'low', reasoning: {} }, { reasoning_effort: 'low', reasoning: null }])('rule 1: null is the same as nothing: %o', async (more) => {
+  it.each([{ reasoning_effort: null, reasoning: { effort: 'low' } }, { reasoning_effort: 'low', reasoning: { effort: null } }, { reasoning_effort: 'low', reasoning: {} }, { reasoning_effort: 'low', reasoning: null }])('rule 1: null means the same as an absent field: %o', async (more) => {
     const { chat, asked } = await house();
     expect((await chat({ model: 'later-kind', ...more })).status).toBe(200);
     expect(asked()).toMatchObject({ reasoning_effort: 'low' });
@@ -208,7 +208,7 @@ describe('Reasoning effort', () => {
 });
 
 describe('Reasoning token budget', () => {
-  it('rule 3: for a model that takes none fails', async () => {
+  it('rule 3: a budget for a model that takes none fails', async () => {
     const { chat } = await house();
     const response = await chat({ model: 'later-kind', reasoning: { max_tokens: 5000 } });
     const { message, ...error } = await errorOf(response);
@@ -216,13 +216,13 @@ describe('Reasoning token budget', () => {
     expect(message).toMatch(/"later-kind".*Remove the "reasoning" parameter, or use a model that supports explicit budgets/s);
   });
 
-  it('rule 4: a root name goes only to providers that take one', async () => {
+  it('rule 4: a root name goes only to providers that take a budget', async () => {
     const { chat, records } = await house();
     expect((await chat({ model: 'root', reasoning: { max_tokens: 5000 } })).headers.get('x-provider')).toBe('budgets');
     expect(records[0]?.ruledOut.map(({ provider: id, reason }) => [id, reason])).toEqual([['plain', 'takes no reasoning budget'], ['thinks', 'takes no reasoning budget']]);
   });
 
-  it('rule 4: no fallback leads to a provider that takes none', async () => {
+  it('rule 4: no fallback goes to a provider that takes no budget', async () => {
     const { chat, up } = await house();
     up.script(answers({ error: { message: 'no' } }, { status: 401 }));
     expect((await chat({ model: 'root', reasoning: { max_tokens: 5000 } })).status).toBe(502);
@@ -234,7 +234,7 @@ describe('Auto-routing and reasoning', () => {
   it.each([
     ['1', 'first-of-its-kind', 'minimal'],
     ['2', 'later-kind', 'low'],
-  ])('rule %s: the root name %s gets %s', async (_, model, effort) => {
+  ])('rule %s: the root name %s gets the effort %s', async (_, model, effort) => {
     const { chat, asked } = await house();
     await chat({ model });
     expect(asked()).toMatchObject({ reasoning_effort: effort });
@@ -290,13 +290,13 @@ describe('Metadata headers', () => {
     expect({ ...records[0]?.metadata }).toEqual({ country: 'DE', 'user-id': 'u1', 'tenant-id': 't1', 'app-version': '1.2', feature: 'search' });
   });
 
-  it('1: none of them goes to the provider', async () => {
+  it('1: metadata headers do not go to the provider', async () => {
     const { chat, up } = await house();
     await chat({ model: 'root' }, { 'X-Gateway-Tenant-ID': 't1' });
     expect(Object.keys(up.asked[0]?.headers ?? {}).filter((name) => name.startsWith('x-'))).toEqual([]);
   });
 
-  it('1: they are stored with requests that fail too', async () => {
+  it('1: metadata is stored with requests that fail too', async () => {
     const { chat, records } = await house();
     await chat({ model: 'nothing' }, { 'X-Gateway-Tenant-ID': 't1' });
     expect({ ...records[0]?.metadata }).toEqual({ 'tenant-id': 't1' });
@@ -314,7 +314,7 @@ describe('Authentication', () => {
     expect([(await chat({ model: 'root' })).status, (await chat({ model: 'root' }, { authorization: 'Bearer the-only-key-1234' })).status]).toEqual([401, 200]);
   });
 
-  it('2: the health check and the list need none', async () => {
+  it('2: the health check and the list need no key', async () => {
     const { get } = await house({ keys: [{ name: 'team', key: 'the-only-key-1234' }] });
     expect([(await get('/')).status, (await get('/v1/models')).status]).toEqual([200, 200]);
   });

@@ -147,11 +147,11 @@ const bannerAt = (url: string): string => {
   return bannerOf({ url, config, pages: [], file: 'gateway.config.yaml', startedInMs: 300 });
 };
 
-it.each(['http://192.168.1.5:4000', 'http://gateway.internal:4000', 'https://[fd00::5]:4000', 'http://[fe80::1%eth0]:4000'])('the banner says of %s that other machines reach it there', (url) => {
+it.each(['http://192.168.1.5:4000', 'http://gateway.internal:4000', 'https://[fd00::5]:4000', 'http://[fe80::1%eth0]:4000'])('the banner says that other machines reach the gateway at %s', (url) => {
   expect(bannerAt(url)).toMatch(new RegExp(`Network +${url.replaceAll(/[.[\]]/g, String.raw`\$&`)}/v1\\n`));
 });
 
-it.each(['http://127.0.0.1:4000', 'http://localhost:4000', 'https://[::1]:4000'])('the banner says of %s that it is for this machine only', (url) => {
+it.each(['http://127.0.0.1:4000', 'http://localhost:4000', 'https://[::1]:4000'])('the banner says that %s is for this machine only', (url) => {
   expect(bannerAt(url)).toContain('this machine only');
 });
 

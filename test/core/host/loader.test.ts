@@ -63,7 +63,7 @@ describe('a plugin by path', () => {
     for (const [use, base] of [['./er/own.js', `${folder}/deep`], ['../er/own.js', `${folder}/deep/x`], [`${folder}/deep/er/own.js`, '/']]) expect((await loadPlugin(use as string, base as string)).name).toBe('own/deep');
   });
 
-  it('that is not there is named in full', async () => await expect(loadPlugin('./gone.ts', folder)).rejects.toThrow(`there is no file ${folder}/gone.ts`));
+  it('that is missing is named with its whole path', async () => await expect(loadPlugin('./gone.ts', folder)).rejects.toThrow(`there is no file ${folder}/gone.ts`));
 
   it.each<[string, string, RegExp]>([
     ['does not parse', 'export default {', /cannot be loaded/],

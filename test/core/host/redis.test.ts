@@ -134,7 +134,7 @@ test('says whether Redis refuses the password, says nothing, or is not there', a
   await redis.stop();
 });
 
-test('is shown by GET /, one client for all gateways of the process with that address', async () => {
+test('is in the health report of GET /, also after it has stopped', async () => {
   const redis = await startRedis();
   onTestFinished(() => redis.stop());
   const gateway = await testGateway({ config: oneUpstream('http://127.0.0.1:9/v1', { redis: { url: redis.url } }) });
@@ -146,7 +146,7 @@ test('is shown by GET /, one client for all gateways of the process with that ad
   expect(await health('?skip=redis')).toMatchObject({ status: 'ok', redis: { connected: false, error: 'skipped' } });
 });
 
-test('prints the password of its address nowhere', async () => {
+test('never prints the password of its address', async () => {
   const lines: string[] = [];
   const client = new RedisClient(new Secret('redis://user:hunter2hunter@127.0.0.1:1'), createLogger((line) => void lines.push(line)));
   onTestFinished(() => client[Symbol.dispose]());

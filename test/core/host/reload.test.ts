@@ -243,7 +243,7 @@ describe('a config that', () => {
     expect(name()).toBe('third');
   });
 
-  it('changes during a long build is looked at after the usual pause, because it may be half written', async () => {
+  it('changes during a long build is read again after the usual pause, because it may be half written', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'reload-test-')), 'gateway.config.yaml');
     const everyMs = 100;
     const [begun, over, again] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<number>()];
@@ -278,7 +278,7 @@ describe('a config that', () => {
     expect(name()).toBe('first');
   });
 
-  it('is gone for a while is not used, and comes back', async () => {
+  it('is missing for a while is loaded when it is back', async () => {
     const { file, write, reload, name } = await watched();
     rmSync(file);
     await reload();

@@ -167,7 +167,7 @@ describe('a field with an impossible value is named', () => {
     await expectRefusal(gateway, await gateway.chat(more), { status: 400, code, param });
   });
 
-  it('a number that is too large for JSON', async () => {
+  it('also where it is a number that is too large for JSON', async () => {
     const gateway = await serving();
     await expectRefusal(gateway, await gateway.post('{"model":"plain","messages":[{"role":"user","content":"hi"}],"temperature":1e400}'), { status: 400, code: 'invalid_value', param: 'temperature' });
   });
@@ -329,14 +329,14 @@ describe('a malformed address', () => {
   });
 });
 
-describe('any body', () => {
+describe('a mutated body', () => {
   const value = fc.oneof({ depthSize: 'small' }, fc.jsonValue(), fc.constantFrom<unknown>(null, '', 0, -1, 1e308, [], {}, 'plain', true, [[]], { type: 'function' }));
   const fields = ['model', 'messages', 'stream_options', 'tools', 'tool_choice', 'response_format', 'max_tokens', 'temperature', 'stop', 'n', 'reasoning', 'reasoning_effort', 'logit_bias', 'user', 'toString', 'constructor', 'metadata'];
   const message = fc.record({ role: fc.oneof(fc.constantFrom('user', 'assistant', 'tool', 'system'), value), content: value, tool_calls: value, tool_call_id: value }, { requiredKeys: [] });
   const mutated = fc.record({ model: fc.oneof(fc.constant('plain'), fc.constant('thinker'), value), messages: fc.oneof(fc.constant(hi), fc.array(message), value), more: fc.dictionary(fc.constantFrom(...fields), value, { maxKeys: 4 }) }).map(({ model, messages, more }) => JSON.stringify({ model, messages, ...more }));
   const torn = fc.tuple(mutated, fc.nat(), fc.constantFrom('', '"', '}', '\u0000', '\\', ',', '[')).map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + (at % 3)));
 
-  it('2,000 mutated ones get an answer or an error of the caller, never an error of the gateway', async () => {
+  it('gets an answer or an error of the caller, never an error of the gateway: 2,000 of them', async () => {
     const { post, lines } = await serving();
     await fc.assert(
       fc.asyncProperty(fc.oneof({ arbitrary: mutated, weight: 2 }, torn), async (body) => {

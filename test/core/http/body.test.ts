@@ -61,7 +61,7 @@ describe('parsing', () => {
 describe('the object in a text', () => {
   it.each(['{}', ' {"a":[1,{"b":null}]}', '{"text":"12345678901234567890"}'])('is %s', (text) => expect(objectIn(text)).toEqual(JSON.parse(text)));
 
-  it.each(['', 'no', '[1]', '"{}"', '5', '{"half":', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`])('is none in %.20j', (text) => expect(objectIn(text)).toBe(null));
+  it.each(['', 'no', '[1]', '"{}"', '5', '{"half":', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`])('is null for %.20j', (text) => expect(objectIn(text)).toBe(null));
 
   it.each(['{"id":9007199254740993,"x":[0.12345678901234567891]}', '{"far":1e999}', '{"n":12345678901.123456789}', '{"n":-1234567.1234567890123}'])('keeps all digits of %s', (text) => expect(JSON.stringify(objectIn(text))).toBe(text));
 });

@@ -66,7 +66,7 @@ describe.each([['that answers', ''], ['that needs the admin key', 'admin-0123456
     for (const method of ['GET', 'POST'] as const) routes.add({ method, path: '/quotas/:tenant', auth: 'admin', handle: () => ({ headers: { 'content-type': 'text/plain' }, body: 'secret' }) });
   });
 
-  it.each(['/quotas/acme', '/quotas/acme?a=b', '/%71uotas/acme', '//quotas/acme'])('is not for pages of an allowed origin: %s', async (path) => {
+  it.each(['/quotas/acme', '/quotas/acme?a=b', '/%71uotas/acme', '//quotas/acme'])('cannot be read by pages of an allowed origin: %s', async (path) => {
     const server = { cors: { origins: ['*'] }, ...(adminKey !== '' && { admin_key: adminKey }) };
     const gateway = await gatewayOf(oneUpstream((await provider()).url, { server }), { plugins: [endpoint] });
     const response = await gateway.get(path, { origin: app });

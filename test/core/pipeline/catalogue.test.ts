@@ -91,7 +91,7 @@ describe('a model with a date of deactivation', () => {
     expect(shown(await catalogueOf([model('big', ['one'], ends('2026-01-01T00:00:01Z'))]), 'big')[0]).toBe('root');
   });
 
-  it.each(['big', 'big-2025', 'one/big'])('is gone from then on, as %s too', async (name) => {
+  it.each(['big', 'big-2025', 'one/big'])('is refused from then on, as %s too', async (name) => {
     const catalogue = await catalogueOf([model('big', ['one'], { ...ends('2026-01-01T00:00:00Z'), aliases: ['big-2025'] })]);
     expect(() => catalogue.resolve(name, null)).toThrow(expect.objectContaining({ code: 'model_deactivated', status: 410 }) as Error);
   });

@@ -26,7 +26,7 @@ async function firstBytes(response: Response): Promise<ReadableStreamDefaultRead
   return reader;
 }
 
-describe('a stream that ends well', () => {
+describe('a stream', () => {
   it('ends with [DONE] and is on record as answered', async () => {
     const { chat, records } = await one(streams(said('a', 'b')));
     const { text, done, events } = await readEvents(await chat({ stream: true }));

@@ -58,7 +58,7 @@ const pending = (promise: Promise<unknown>): Promise<string> =>
   Promise.race([promise.then(() => 'settled', () => 'settled'), new Promise<string>((resolve) => setTimeout(resolve, 30, 'pending'))]);
 
 describe('a second tapPromise that throws synchronously', () => {
-  it('hangs or escapes a bare hook', async () => {
+  it('makes a bare hook hang', async () => {
     const { boot } = bareHooks();
     boot.tapPromise('a/one', async () => await Promise.resolve());
     boot.tapPromise('a/two', throws('sync'));
@@ -151,8 +151,8 @@ describe.each([null, false])('%s from a bail tap', (nothing) => {
   });
 });
 
-describe('an observer that throws', () => {
-  it('silences the rest of a bare hook', () => {
+describe('an observer that fails', () => {
+  it('stops the rest of a bare hook', () => {
     const { attempted } = bareHooks();
     const heard: string[] = [];
     attempted.tap('a/one', throws('broken'));
@@ -198,7 +198,7 @@ describe('an observer that throws', () => {
     ['an object that holds itself', () => { const loop: Record<string, unknown> = {}; loop['self'] = loop; return loop; }],
     ['an error that is its own cause', () => { const error = new Error('loop'); error.cause = error; return error; }],
     ['undefined', () => undefined],
-  ])('is survived when it throws %s', async (_, thrown) => {
+  ])('does not stop the call when it throws %s', async (_, thrown) => {
     const { hooks, as, lines } = guarded();
     as('a/one', () => hooks.log.tap('a/one', () => { throw thrown(); }));
     await hooks.log.promise('x');

@@ -208,7 +208,7 @@ describe('a source of chunks', () => {
   });
 });
 
-describe('what a tap sees of a request', () => {
+describe('the context of a request in a tap', () => {
   /** A context in JavaScript, where no field is read-only. */
   interface Seen {
     id: string;

@@ -21,7 +21,7 @@ describe('an opaque string', () => {
     expect(fromOpaque(toOpaque(data), 'a text beside it')).toEqual(data);
   });
 
-  test.each([['a signature of a provider', 'EqQBCkYI'], ['nothing', ''], ['no JSON', 'gw1_AAAA'], ['JSON that is no detail', `gw1_${Buffer.from('[1]').toString('base64url')}`], ['an object without a type', `gw1_${Buffer.from('{"data":"x"}').toString('base64url')}`]])('is none of ours: %s', (_, text) => {
+  test.each([['a signature of a provider', 'EqQBCkYI'], ['nothing', ''], ['no JSON', 'gw1_AAAA'], ['JSON that is no detail', `gw1_${Buffer.from('[1]').toString('base64url')}`], ['an object without a type', `gw1_${Buffer.from('{"data":"x"}').toString('base64url')}`]])('is not recognised in %s', (_, text) => {
     expect(fromOpaque(text)).toBeNull();
   });
 });

@@ -36,7 +36,7 @@ describe('a change is listed', () => {
     expect(JSON.stringify(shown)).not.toContain('topsecret');
   });
 
-  test('up to 40 of them, each cut to one line', () => {
+  test('among 40 at most, each cut to one line', () => {
     const many = (name: string): object => ({ models: Array.from({ length: 60 }, (_, at) => ({ id: `m${at}`, name: name.repeat(500) })) });
     const { shown, more } = changesOf(configOf(many('a')), configOf(many('b')));
     expect([shown.length, more, shown[0]?.after?.length]).toEqual([40, 20, 160]);
