@@ -200,7 +200,7 @@ describe('references', () => {
 });
 
 describe('false from the environment', () => {
-  test('is false where a number or a text is allowed too', async () => {
+  test('stays false where a number or a text is allowed too', async () => {
     const { routing, providers } = await loadGood(`providers: { mock: { breaker: "\${OFF}" } }\nmodels:\n${model('a')}routing: { default: { hedge_ms: 300, sticky: conversation }, models: { a: { hedge_ms: "\${OFF}", sticky: "\${OFF}" } } }\nplugins: [stream/mock, route/sticky]`, { OFF: 'false' });
     expect([routing.models.get('a')?.hedgeMs, routing.models.get('a')?.sticky, providers.get('mock')?.breaker]).toEqual([null, null, null]);
   });

@@ -89,7 +89,7 @@ test('no message about the file quotes a secret, at any place in it', async () =
   for (const hidden of ['topsecretvalue1', 'hunter2', 'plainsecret99', secret]) expect(text).not.toContain(hidden);
 });
 
-test('a text is shown without what has the shape of a secret', () => {
+test('a text is shown without parts that look like a secret', () => {
   expect(maskShapes('the value "gsk_abcdefgh12345678" is not a number')).toBe('the value "********************" is not a number');
 });
 

@@ -113,7 +113,7 @@ describe('an entry of model_list', () => {
     expect(notes).toContainEqual('2: fallback b: the gateway sets no parameters for its callers: only the model came along');
   });
 
-  test('that is there twice is one target', async () => {
+  test('that is listed twice is one target', async () => {
     const { models } = await configOf('model_list:\n  - { model_name: a, litellm_params: { model: groq/a } }\n  - { model_name: a, litellm_params: { model: groq/a } }\n');
     expect(models[0]?.providers).toHaveLength(1);
   });

@@ -149,7 +149,7 @@ describe('settings', () => {
     expect(notes).toContainEqual('3: model_list[1].litellm_params.max_budget: a budget is for a day, a week, a month or all time, not 12d');
   });
 
-  test('are listed for a budget of a vendor with several accounts, which is not set', async () => {
+  test('with a budget for a vendor with several accounts set no budget and are listed', async () => {
     const two = ['', ', organization: org-2'].map((more, at) => `  - { model_name: m${at}, litellm_params: { model: openai/gpt-4o, api_key: os.environ/OPENAI_API_KEY${more} } }`);
     const { loaded, notes } = await imported(['model_list:', ...two, 'router_settings: { provider_budget_config: { openai: { budget_limit: 10, time_period: 1d } } }'].join('\n'));
     expect(loaded.ok && loaded.config.limits).toEqual([]);
