@@ -167,8 +167,8 @@ describe('a stream that is cut', () => {
   });
 
   it.each<[string, string]>([
-    ['empty events', event({ more: 'x'.repeat(900) })],
-    ['empty events between pieces of text', event({ more: 'x'.repeat(900) }) + event({ content: 'a' })],
+    ['events without content', event({ more: 'x'.repeat(900) })],
+    ['events without content between pieces of text', event({ more: 'x'.repeat(900) }) + event({ content: 'a' })],
     ['arguments of a tool call whose name does not come', event({ tool_calls: [{ index: 0, id: 'call-1', type: 'function', function: { arguments: 'x'.repeat(900) } }] })],
   ])('is cut where it has %s without end', async (_, part) => {
     const { chat, records, up } = await one(async (response) => {

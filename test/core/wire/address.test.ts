@@ -9,7 +9,7 @@ describe('the address of a provider', () => {
     ['has the settings in it', { region: 'us-west-2', project: 'p-1' }, 'https://models.us-west-2.example.com/p-1'],
     ['has the default of a setting that is not set', { project: 'p-1' }, 'https://models.eu-west-1.example.com/p-1'],
     ['has the default of a setting that is empty', { region: '', project: 'p-1' }, 'https://models.eu-west-1.example.com/p-1'],
-    ['is empty where a setting has no default', {}, 'https://models.eu-west-1.example.com/'],
+    ['has nothing at the place of a setting without a default', {}, 'https://models.eu-west-1.example.com/'],
     ['never shows a secret', { project: new Secret('hidden') }, 'https://models.eu-west-1.example.com/'],
   ])('%s', (_, settings, wanted) => {
     expect(addressOf({ baseUrl: null, settings }, dialect)).toBe(wanted);
