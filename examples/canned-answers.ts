@@ -8,13 +8,13 @@ interface Options {
 
 const textOf = ({ content }: Message): string => (typeof content === 'string' ? content : (content ?? []).map(({ text }) => text ?? '').join(' ')).trim().toLowerCase();
 
-/** What was used. Without it the tokens would be estimated, and the caller's budget charged with the price of the model. */
+/** The usage of a canned answer. Without it the gateway would estimate the tokens, and charge the caller's budget with the price of the model. */
 const noTokens: Usage = { input: 0, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null };
 
 export default definePlugin<Options>({
   name: 'stream/canned-answers',
   summary: 'answers some questions without a provider',
-  schema: { type: 'object', additionalProperties: false, required: ['answers'], properties: { answers: { type: 'object', additionalProperties: { type: 'string' }, description: 'Answers by question, as the last message says it. Example: { "ping": "pong" }.' } } },
+  schema: { type: 'object', additionalProperties: false, required: ['answers'], properties: { answers: { type: 'object', additionalProperties: { type: 'string' }, description: 'Answers by question. A question is the whole text of the last message. Example: { "ping": "pong" }.' } } },
   fields: { canned: { kind: 'flag', description: 'The gateway gave the answer, and no provider was asked.' } },
   commands: [{
     name: 'canned',

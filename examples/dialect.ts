@@ -20,13 +20,13 @@ function encode(request: ChatRequest, { mapping, reasoning }: Target): WireReque
   const messages = request.messages.map((message, at) => ({ role: message.role === 'developer' ? 'system' : message.role, content: contentOf(message, at) }));
   const think = reasoning.maxTokens !== null || (reasoning.effort === null ? undefined : reasoning.effort !== 'none');
   const body = { model: mapping.externalId, messages, stream: request.stream, think, options: { temperature, top_p, num_predict, seed, stop } };
-  // null is what the caller did not say
+  // null: the caller did not set this field
   return { path: '/api/chat', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body, (_, value: unknown) => value ?? undefined), adjustments: adjustments.list };
 }
 
 const complaintOf = (body: unknown): Complaint => ({ message: textOf(fieldsOf(body)['error']), type: null, param: null, code: null });
 
-/** One JSON line of a stream, or a whole answer: both have the same form. */
+/** Reads one JSON line of a stream, or a whole answer: both have the same form. */
 function read(value: unknown, target: Target): Chunk[] {
   const { error, message, done, done_reason: native, prompt_eval_count: input, eval_count: answer } = fieldsOf(value);
   if (error !== undefined) throw upstreamError({ status: 500, headers: {}, body: value, complaint: complaintOf(value), isInAnswer: true }, target);

@@ -1,6 +1,6 @@
 /**
- * Masks e-mail addresses in what callers send and in what models answer, in streams too, where an address may come in two pieces.
- * Arguments of tool calls stay as they are. In the YAML: `- ./examples/redact.ts`.
+ * Masks e-mail addresses in the messages of callers and the answers of models, also in streams, where an address may come in two pieces.
+ * Arguments of tool calls do not change. In the YAML: `- ./examples/redact.ts`.
  */
 import { definePlugin, rewriteText } from 'model-gateway';
 import type { ChatRequest, TextRewriter } from 'model-gateway';
@@ -8,7 +8,7 @@ import type { ChatRequest, TextRewriter } from 'model-gateway';
 const email = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
 const mask = (text: string): string => text.replaceAll(email, '[email]');
 
-/** The end of a text that may be the beginning of an address; no address is longer than 254 characters. */
+/** Matches the end of a text that may be the beginning of an address. No address is longer than 254 characters. */
 const maybeAddress = /[\w.+@-]{1,254}$/;
 
 class EmailMask implements TextRewriter {
@@ -34,7 +34,7 @@ export default definePlugin({
   apply({ hooks }) {
     hooks.normalise.tap((request) => ({ ...request, messages: request.messages.map((message) => ({ ...message, content: maskedContent(message.content) ?? null })) }));
     hooks.opened.tap((source) => rewriteText(source, () => new EmailMask()));
-    // the log probabilities of the tokens spell the text out
+    // the log probabilities contain the text, token by token
     hooks.chunk.tap((chunk) => (chunk.type === 'extra' && chunk.field === 'logprobs' ? null : chunk));
   },
 });

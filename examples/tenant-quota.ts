@@ -1,4 +1,4 @@
-/** Lets each tenant (`X-Gateway-Tenant-ID`) make so many requests in any minute. Needs `metadata/headers`. In the YAML: `- { use: ./examples/tenant-quota.ts, with: { per_minute: 60 } }`. */
+/** Limits the requests of each tenant (`X-Gateway-Tenant-ID`) in any minute. Needs `metadata/headers`. In the YAML: `- { use: ./examples/tenant-quota.ts, with: { per_minute: 60 } }`. */
 import { defineError, definePlugin, GatewayError, json } from 'model-gateway';
 
 const exceeded = defineError({ code: 'tenant_quota_exceeded', status: 429 });
@@ -6,12 +6,12 @@ const [minute, mostTenants] = [60_000, 10_000];
 
 export default definePlugin<{ per_minute: number }>({
   name: 'normalise/tenant-quota',
-  summary: 'lets each tenant make so many requests a minute',
+  summary: 'limits the requests of each tenant in a minute',
   schema: { type: 'object', additionalProperties: false, required: ['per_minute'], properties: { per_minute: { type: 'integer', minimum: 1, description: 'Requests of one tenant in any minute. Example: 60.' } } },
   errors: [exceeded],
   fields: { quota_left: { kind: 'number', description: 'Requests that the tenant had left in that minute.' } },
   apply({ hooks, routes, state, clock }, { per_minute: limit }) {
-    // the times of each tenant's requests; a reload of the config forgets none
+    // the times of each tenant's requests, which survive a reload of the config
     const times = state('times', () => new Map<string, number[]>());
     const recent = (tenant: string): number[] => (times.get(tenant) ?? []).filter((at) => at > clock() - minute);
     const left = (tenant: string | undefined): number | null => (tenant === undefined ? null : Math.max(0, limit - recent(tenant).length));
@@ -22,7 +22,7 @@ export default definePlugin<{ per_minute: number }>({
       const made = recent(tenant);
       const retryAfterMs = (made[0] ?? 0) + minute - clock();
       if (made.length >= limit) throw new GatewayError(exceeded, `The tenant "${tenant}" has made its ${limit} requests of this minute.`, { retryAfterMs });
-      // callers choose the names of tenants: so many are remembered, and the one that asked longest ago is forgotten first
+      // callers choose the names of tenants, so their number is limited: the tenant whose last request is the oldest is removed first
       times.delete(tenant);
       times.set(tenant, [...made, clock()]);
       if (times.size > mostTenants) times.delete(times.keys().next().value ?? '');

@@ -1,4 +1,4 @@
-/** Tells a web address of each request that failed. In the YAML: `- { use: ./examples/webhook.ts, with: { url: "${WEBHOOK_URL}" } }`. */
+/** Posts each failed request to a web address. In the YAML: `- { use: ./examples/webhook.ts, with: { url: "${WEBHOOK_URL}" } }`. */
 import { definePlugin, withCheck } from 'model-gateway';
 
 const patienceMs = 5000;
@@ -22,7 +22,7 @@ export default definePlugin<{ url: string }>({
       }
     }
 
-    // nothing is returned: no reply waits for the webhook
+    // the tap returns no promise, so no reply waits for the webhook
     hooks.log.tap(({ id, createdAt, model, provider, status, error, metadata }) => {
       if (error === null || underWay.size >= mostUnderWay) return;
       const posting = post({ id, createdAt, model, provider, status, error, metadata }).finally(() => underWay.delete(posting));

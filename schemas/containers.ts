@@ -1,17 +1,17 @@
-/** Makes the config of containers (`deploy/chart/config/gateway.config.yaml`) from the shipped one, so that both have the same providers and plugins. */
+/** Makes the config for containers (`deploy/chart/config/gateway.config.yaml`) from the shipped config, so that both have the same providers and plugins. */
 
-const head = `# The config of a gateway in containers: compose.yaml, the Helm chart and the Kubernetes manifests use it. It is the shipped
-# gateway.config.yaml, which explains each setting, with another \`server\`, one key for callers, the log in PostgreSQL, and limits, cache
-# and reasoning state shared through Redis. \`npm run generate\` writes it anew from that file.
+const head = `# The config of a gateway in containers: compose.yaml, the Helm chart and the Kubernetes manifests use it. \`npm run generate\` makes it from
+# the shipped gateway.config.yaml, which explains each setting. It differs in \`server\`, has one key for callers, stores the log in
+# PostgreSQL, and shares limits, cache and reasoning state through Redis.
 #
-# It needs ADMIN_KEY, CALLER_KEY, DATABASE_URL and REDIS_URL. A provider is on where its variable is set.
+# It needs ADMIN_KEY, CALLER_KEY, DATABASE_URL and REDIS_URL. A provider is on if its variable is set.
 
 server:
   host: 0.0.0.0
-  data_dir: /var/lib/gateway  # the journal: requests that are not in PostgreSQL yet
-  admin_key: \${ADMIN_KEY}     # for the dashboard, /api and /metrics; the same in all gateways that stand behind one address
-  # trusted_proxies: [10.0.0.0/8] # the proxies before the gateway: what they say of the client's address counts
-  limits: { lame_duck_ms: 10000, drain_ms: 60000 } # at a stop: time for load balancers to notice, and for running requests to end
+  data_dir: /var/lib/gateway  # the journal: records that are not in PostgreSQL yet
+  admin_key: \${ADMIN_KEY}     # for the dashboard, /api and /metrics; the same in all gateways behind one address
+  # trusted_proxies: [10.0.0.0/8] # the proxies before the gateway: it trusts their headers about the client's address
+  limits: { lame_duck_ms: 10000, drain_ms: 60000 } # at a stop: the time for load balancers to notice it, and for running requests to end
 
 keys:
   - { name: first, key: "\${CALLER_KEY}" } # \`gateway keys create\` prints the lines of the next one
