@@ -1,4 +1,4 @@
-/** A choice among some of the tools, at providers whose APIs know none. */
+/** A choice among some of the tools, at providers whose APIs have no such choice. */
 import { describe, expect, it, test } from 'vitest';
 import type { ChatRequest, Tool } from '../../../core/chat.ts';
 import type { AnyPlugin } from '../../../core/host/plugin.ts';
@@ -37,7 +37,7 @@ describe.each([
     expect([namesIn(body), choiceIn(body)]).toEqual([undefined, undefined]);
   });
 
-  it('may be others that another provider runs', () => {
+  it('may include tools that another provider runs', () => {
     expect(namesIn(bodyOf(among('auto', [{ type: 'web_search' }, ...named('mail')])))).toEqual(['mail']);
   });
 
@@ -57,7 +57,7 @@ test.each(['openai', 'azure'])('allowed tools go to %s as they are, so that the 
   expect([body.tools.length, body.tool_choice]).toEqual([3, said.toolChoice]);
 });
 
-test('allowed tools are the only ones that Z.ai is sent, which takes no choice but auto', () => {
+test('Z.ai, which takes no choice but auto, gets only the allowed tools', () => {
   const wireOf = (mode: string) => (dialects.get('zai') as Dialect).encode(requestOf(among(mode, named('tides'))), targetOf('zai', { externalId: 'glm-5' }));
   expect(JSON.parse(wireOf('auto').body)).toMatchObject({ tools: named('tides'), tool_choice: 'auto' });
   expect(wireOf('auto').adjustments).toEqual([]);

@@ -1,4 +1,4 @@
-/** What vendors say of money, each in the words of its wire: what they charged, how often they searched, and tokens with prices of their own. */
+/** Billing data of vendors, each in its own wire format: the charged cost, the number of searches, and tokens with special prices. */
 import { describe, expect, it } from 'vitest';
 import type { Chunk, Usage } from '../../../core/chat.ts';
 import type { AnyPlugin } from '../../../core/host/plugin.ts';
@@ -30,7 +30,7 @@ function streamUsage(name: string, events: readonly object[], { form, ...names }
 const counts = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 const chat = (usage: object, message: object = {}): object => ({ choices: [{ index: 0, message: { content: 'a', ...message }, finish_reason: 'stop' }], usage: { ...counts, ...usage } });
 
-describe('what a vendor charged', () => {
+describe('the cost that a vendor charged', () => {
   it.each<[string, string, object, string | undefined]>([
     ['dollars', 'openrouter', { cost: 0.000669, is_byok: false, cost_details: { upstream_inference_cost: null } }, '0.000669'],
     ['the fee and the bill of the vendor behind, with a key of the own there', 'openrouter', { cost: 0.00003, is_byok: true, cost_details: { upstream_inference_cost: 0.0006 } }, '0.00063'],
@@ -96,7 +96,7 @@ describe('searches', () => {
   });
 });
 
-describe('tokens with prices of their own', () => {
+describe('tokens with special prices', () => {
   it.each<[string, Usage | undefined, object | undefined]>([
     ['chat completions', bodyUsage('openai', chat({ prompt_tokens_details: { audio_tokens: 4, cached_tokens: 0 }, completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 3, image_tokens: 1, accepted_prediction_tokens: 2, rejected_prediction_tokens: 1 } })), { inputAudio: 4, outputAudio: 3, outputImage: 1, acceptedPrediction: 2, rejectedPrediction: 1 }],
     ['chat completions that say none', bodyUsage('openai', chat({})), undefined],
@@ -105,12 +105,12 @@ describe('tokens with prices of their own', () => {
     ['what Gemini speaks', bodyUsage('gemini', { candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 9, candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: 2 }, { modality: 'AUDIO', tokenCount: 7 }] } }), { outputAudio: 7 }],
   ])('are kept: %s', (_, usage, details) => expect(usage?.details).toEqual(details));
 
-  it('are kept when a later report of the same stream leaves them out', () => {
+  it('are kept when a later report of the stream leaves them out', () => {
     const events = [{ choices: [], usage: { ...counts, cost: 0.5, completion_tokens_details: { audio_tokens: 3 } } }, { choices: [], usage: { ...counts, completion_tokens: 6 } }];
     expect(streamUsage('openai', events)).toMatchObject({ answer: 6, charged: '0.5', details: { outputAudio: 3 } });
   });
 
-  it('are thoughts that neither the answer nor the total has, where a vendor counts them so', () => {
+  it('may be reasoning tokens that a vendor counts neither in the answer nor in the total', () => {
     const usage = { prompt_tokens: 33, completion_tokens: 7163, total_tokens: 7196, reasoning_tokens: 73_997 };
     expect(bodyUsage('perplexity', chat(usage))).toMatchObject({ answer: 7163, reasoning: 73_997 });
     expect(bodyUsage('openai', chat(usage))).toMatchObject({ answer: 0, reasoning: 7163 });

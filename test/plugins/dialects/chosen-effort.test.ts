@@ -1,4 +1,4 @@
-/** The effort that the gateway chooses for auto-routed requests, in the bodies that providers get: it never changes what the caller has set. */
+/** The effort that the gateway chooses for auto-routed requests, in the bodies that providers get: it never changes a setting of the caller. */
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest, Effort } from '../../../core/chat.ts';
 import type { AnyPlugin } from '../../../core/host/plugin.ts';
@@ -33,7 +33,7 @@ function wireOf({ dialect: name, model, said }: Case, reasoning: Asked) {
 
 const bodyOf = (it: Case, reasoning: Asked) => wireOf(it, reasoning).body;
 
-/** Fields by which a provider is told how hard to think, at any depth. */
+/** Fields that set the reasoning effort of a provider, at any depth. */
 const aboutReasoning = new Set(['thinking', 'output_config', 'reasoning', 'reasoning_effort', 'thinkingConfig', 'enable_thinking', 'thinking_budget', 'chat_template_kwargs', 'reasoning_config', 'reasoningConfig', 'additionalModelRequestFields']);
 
 function without(body: unknown, fields: ReadonlySet<string>): unknown {
@@ -43,7 +43,7 @@ function without(body: unknown, fields: ReadonlySet<string>): unknown {
   return Object.fromEntries(kept.filter(([, value]) => JSON.stringify(value) !== '{}'));
 }
 
-/** The limit too is the gateway's business where the caller sets none. */
+/** The gateway sets the limit too where the caller sets none. */
 const restOf = (it: Case, reasoning: Asked): unknown => without(bodyOf(it, reasoning), new Set(it.said?.maxTokens === undefined ? [...aboutReasoning, 'max_tokens', 'maxTokens'] : aboutReasoning));
 
 const tools: ChatRequest['tools'] = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } } }];
@@ -73,9 +73,9 @@ const served: readonly (readonly [dialect: string, model: string])[] = [
 ];
 
 describe('the effort of an auto-routed request', () => {
-  it.each(served)('changes nothing else that %s %s is sent', (dialect, model) => {
+  it.each(served)('changes no other field of the body for %s %s', (dialect, model) => {
     for (const [words, said] of wishes) {
-      // it takes no schema, with or without an effort
+      // this model takes no schema, with or without an effort
       if (dialect === 'deepseek' && said === schema) continue;
       const it = { dialect, model, said };
       expect(restOf(it, chosen('low')), words).toEqual(restOf(it, unset));
@@ -122,19 +122,19 @@ describe('the effort of an auto-routed request', () => {
     if ('generationConfig' in wanted) expect(body['generationConfig'].thinkingConfig?.thinkingBudget).toBe((wanted as Record<string, any>)['generationConfig'].thinkingConfig?.thinkingBudget);
   });
 
-  it('stays where the caller asked for it', () => {
+  it('stays as the caller set it', () => {
     const said = { ...forced, temperature: 0, maxTokens: 500 };
     expect(wireOf({ dialect: 'anthropic', model: 'claude-sonnet-4-5', said }, { effort: 'low', maxTokens: null })).toMatchObject({ body: { thinking: { budget_tokens: 2048 }, max_tokens: 2548 }, changes: expect.arrayContaining(['temperature dropped', 'tool_choice relaxed to auto']) });
     expect(bodyOf({ dialect: 'google', model: 'gemini-2.5-flash', said: { maxTokens: 100 } }, { effort: 'low', maxTokens: null })).toMatchObject({ generationConfig: { thinkingConfig: { thinkingBudget: 1024 } } });
     expect(bodyOf({ dialect: 'openrouter', model: 'anthropic/claude-sonnet-4.5', said }, { effort: 'low', maxTokens: null })).toMatchObject({ reasoning: { effort: 'low' } });
   });
 
-  it('turns thinking off where the gateway chose that, whatever else was sent', () => {
+  it('turns thinking off where the gateway chose so, whatever else was sent', () => {
     expect(bodyOf({ dialect: 'google', model: 'gemini-2.5-flash', said: { maxTokens: 100 } }, chosen('none'))).toMatchObject({ generationConfig: { thinkingConfig: { thinkingBudget: 0 } } });
     expect(bodyOf({ dialect: 'openrouter', model: 'anthropic/claude-sonnet-4.5', said: { maxTokens: 100 } }, chosen('none'))).toMatchObject({ reasoning: { effort: 'none' } });
   });
 
-  it('leaves an error that has another cause to the caller', () => {
+  it('does not change an error that has another cause', () => {
     expect(() => wireOf({ dialect: 'anthropic', model: 'claude-sonnet-4-5', said: { n: 2 } }, chosen('low'))).toThrow(expect.objectContaining({ code: 'unsupported_value', param: 'n' }));
   });
 });
@@ -149,7 +149,7 @@ describe('the effort none', () => {
     ['mistral', 'magistral-medium-latest'], ['perplexity', 'sonar-reasoning-pro'], ['zai', 'glm-5.3'], ['xai', 'grok-3-mini'], ['xai', 'grok-4.20-reasoning'],
   ];
 
-  it.each(always)('is refused for %s %s, which cannot stop', (dialect, model) => {
+  it.each(always)('is refused for %s %s, which cannot stop thinking', (dialect, model) => {
     for (const field of ['reasoning_effort', 'reasoning.effort', 'thinking']) {
       const asked = (): unknown => wireOf({ dialect, model }, { effort: 'none', maxTokens: null, field });
       expect(asked).toThrow(expect.objectContaining({ status: 400, code: 'unsupported_value', type: 'invalid_request_error', param: field, upstreamStatus: null }));
@@ -170,7 +170,7 @@ describe('the effort none', () => {
     ['xai', 'grok-4.20-non-reasoning', {}],
     ['openai-responses', 'gpt-5.1', { reasoning: { effort: 'none' } }],
     ['bedrock', 'global.openai.gpt-6-luna', { additionalModelRequestFields: { reasoning: { effort: 'none' } } }],
-  ])('goes to %s %s, which can', (dialect, model, wanted) => {
+  ])('reaches %s %s, which can stop thinking', (dialect, model, wanted) => {
     expect(bodyOf({ dialect, model }, { effort: 'none', maxTokens: null })).toMatchObject(wanted);
   });
 });
@@ -188,14 +188,14 @@ describe('the budget of a Claude', () => {
   it.each(sent)('is clamped to 1,024 to 128,000 through %s', (dialect, model, budgetOf) => {
     for (const [asked, wanted] of [[1, 1024], [-5, 1024], [1024, 1024], [5000, 5000], [500_000, 128_000]] as const) {
       const { body, changes } = wireOf({ dialect, model }, { effort: null, maxTokens: asked });
-      // the direct APIs count the budget into the limit of the model, which is no more than the most of it
+      // the direct APIs count the budget in the limit of the model, so the budget is at most that limit
       expect(Math.min(budgetOf(body) as number, wanted), `${asked}`).toBe(wanted === 128_000 ? budgetOf(body) : wanted);
       if (asked !== wanted) expect(changes).toContain(`reasoning.max_tokens clamped to ${wanted}`);
     }
     if (dialect !== 'anthropic' && dialect !== 'bedrock') expect(budgetOf(bodyOf({ dialect, model }, { effort: null, maxTokens: 500_000 }))).toBe(128_000);
   });
 
-  it('is clamped through the Responses API of OpenRouter, and no other model\'s is', () => {
+  it('is clamped through the Responses API of OpenRouter, and that of no other model', () => {
     const at = (model: string, tokens: number): unknown => {
       const target = { ...targetOf('openrouter', { externalId: model }), reasoning: { effort: null, maxTokens: tokens } };
       return (JSON.parse((dialects.get('openai-responses') as Dialect).encode(requestOf(), target).body) as Record<string, any>)['reasoning'].max_tokens;

@@ -1,4 +1,4 @@
-/** What holds a dialect to its contract says what a case lacks, and takes a wire whose events have names. */
+/** The contract tests of dialects report what a case lacks, and accept a wire format whose events have names. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ function endOf(data: string): object {
   }
 }
 
-/** Events have names: `word` is a text, `end` is JSON, and all others are none of ours. */
+/** Events have names: `word` is a text, `end` is JSON, and other names are unknown. */
 const named: Dialect = {
   name: 'named', baseUrl: null,
   encode: ({ messages }) => ({ path: '/say', headers: {}, body: JSON.stringify({ messages }), adjustments: [] }),
@@ -56,17 +56,17 @@ caseOf('named/said', { 'wire.sse': 'event: word\ndata: Hello\n\nevent: end\ndata
 describeDialect({ dialect: named, fixtures: join(folder, 'named') });
 
 describe('an event that no decoder can read', () => {
-  it('is one of the cases, cut off, under its own name', () => expect(brokenEvents([join(folder, 'named/said')], reader)).toEqual([{ event: 'end', data: '{"in":3' }]));
+  it('is a cut event of the cases, under its own name', () => expect(brokenEvents([join(folder, 'named/said')], reader)).toEqual([{ event: 'end', data: '{"in":3' }]));
   it('has no name where there are no cases', () => expect(brokenEvents([], reader)).toEqual([{ data: '{"half":' }]));
-  it('is none where the wire has no JSON', () => expect(brokenEvents([caseOf('plain', { 'wire.txt': 'data: Hello\n\n' })], reader)).toEqual([]));
+  it('does not exist where the wire format has no JSON', () => expect(brokenEvents([caseOf('plain', { 'wire.txt': 'data: Hello\n\n' })], reader)).toEqual([]));
 });
 
 describe('a case', () => {
-  it('without its chunks says so, and what the dialect gave', () => {
+  it('without its chunks is reported, with the chunks that the dialect gave', () => {
     const path = caseOf('bare', { 'body.json': '{}' });
     expect(() => outcomeIn(path, { chunks: [], error: null })).toThrow(`there is no ${path}/chunks.json, the list of the chunks that are wanted. The dialect gave {"chunks":[],"error":null}`);
   });
-  it('without an answer says so', () => {
+  it('without an answer is reported', () => {
     const path = caseOf('empty', {});
     expect(() => describeRecorded(path, { dialect: named, target: targetOf('named'), reader })).toThrow(`the case ${path} has neither wire.* nor body.json`);
   });

@@ -1,4 +1,4 @@
-/** What is paid for an answer that its provider ends as a fault: the provider counted it, and bills it. Over real sockets, plain and streamed. */
+/** The cost of an answer that its provider ends with an error: the provider counted its tokens, and bills them. Over real sockets, plain and streamed. */
 import { describe, expect, it } from 'vitest';
 import { answers, completion, streams } from '../../_kit/upstream.ts';
 import type { Step } from '../../_kit/upstream.ts';
@@ -32,15 +32,15 @@ const scene = async (dialect: string, step: Step) =>
     routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } },
   });
 
-describe.each(cases)('an answer of %s that ends as a fault', (dialect, plain, streamed) => {
-  it('costs what its provider counted, beside the answer that came after it', async () => {
+describe.each(cases)('an answer of %s that ends with an error', (dialect, plain, streamed) => {
+  it('costs the tokens that its provider counted, in addition to the later answer', async () => {
     const gateway = await scene(dialect, plain);
     const reply = await gateway.chat({ model: 'plain' });
     expect([reply.status, reply.headers.get('x-provider')]).toEqual([200, 'other']);
     expect(gateway.records[0]).toMatchObject({ cost: '23', costIsUpperBound: false, attempts: [{ provider: 'faulty' }, { provider: 'other', outcome: 'answered' }] });
   });
 
-  it('costs what its provider counted where it was streamed', async () => {
+  it('costs the tokens that its provider counted, also streamed', async () => {
     const gateway = await scene(dialect, streamed);
     const reply = await gateway.chat({ model: 'plain', stream: true });
     await reply.text();
@@ -51,13 +51,13 @@ describe.each(cases)('an answer of %s that ends as a fault', (dialect, plain, st
 it.each<readonly [string, string, object]>([
   ['without candidates', 'gemini', { ...gemini, candidates: [] }],
   ['whose candidate is empty', 'gemini', { ...gemini, candidates: [{ content: { role: 'model' }, index: 0 }] }],
-])('an answer %s of %s costs what its provider counted', async (_, dialect, body) => {
+])('an answer %s of %s costs the tokens that its provider counted', async (_, dialect, body) => {
   const gateway = await scene(dialect, answers(body));
   await gateway.chat({ model: 'plain' });
   expect(gateway.records[0]).toMatchObject({ cost: '23', attempts: [{ provider: 'faulty' }, { provider: 'other', outcome: 'answered' }] });
 });
 
-it('a stream of chat completions costs what its provider counted in an event behind the fault', async () => {
+it('a stream of chat completions costs the tokens that its provider counted in an event after the error', async () => {
   const { usage, ...last } = chat;
   const gateway = await scene('openai-chat', sse({ ...last, object: 'chat.completion.chunk' }, { ...last, object: 'chat.completion.chunk', choices: [], usage }));
   const reply = await gateway.chat({ model: 'plain', stream: true });
@@ -68,7 +68,7 @@ it('a stream of chat completions costs what its provider counted in an event beh
 describe('an error beside the choices of an answer', () => {
   const error = { code: 502, message: 'Provider disconnected' };
 
-  it('costs what its provider counted in a whole body', async () => {
+  it('costs the tokens that its provider counted in a whole body', async () => {
     const gateway = await scene('openai-chat', answers({ ...chat, error }));
     const reply = await gateway.chat({ model: 'plain' });
     expect([reply.status, reply.headers.get('x-provider')]).toEqual([200, 'other']);
@@ -79,7 +79,7 @@ describe('an error beside the choices of an answer', () => {
   it.each<readonly [string, readonly object[]]>([
     ['in its event', [{ ...last, usage }]],
     ['in an event behind it', [last, { object: 'chat.completion.chunk', choices: [], usage }]],
-  ])('costs what its provider counted %s', async (_, events) => {
+  ])('costs the tokens that its provider counted %s', async (_, events) => {
     const gateway = await scene('openai-chat', sse(...events));
     const reply = await gateway.chat({ model: 'plain', stream: true });
     expect(await reply.text()).toContain('Provider disconnected');
@@ -91,13 +91,13 @@ describe('an error in place of the choices of an answer', () => {
   const error = { code: 502, message: 'Provider disconnected' };
   const { usage } = chat;
 
-  it('costs what its provider counted in a whole body', async () => {
+  it('costs the tokens that its provider counted in a whole body', async () => {
     const gateway = await scene('openai-chat', answers({ error, usage }));
     expect((await gateway.chat({ model: 'plain' })).headers.get('x-provider')).toBe('other');
     expect(gateway.records[0]).toMatchObject({ cost: '23', costIsUpperBound: false });
   });
 
-  it('costs what its provider counted in an event', async () => {
+  it('costs the tokens that its provider counted in an event', async () => {
     const gateway = await scene('openai-chat', sse({ object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content: 'half' } }] }, { error, usage }));
     expect(await (await gateway.chat({ model: 'plain', stream: true })).text()).toContain('Provider disconnected');
     expect(gateway.records[0]).toMatchObject({ cost: '20', usageEstimated: false, attempts: [{ outcome: 'upstream_error' }] });
@@ -110,7 +110,7 @@ it.each<readonly [string, Step]>([
   ['openai-chat', streams([`data: ${JSON.stringify(uncounted)}\n\n`], open)],
   ['gemini', streams([`data: ${JSON.stringify(gemini)}\n\n`], open)],
   ['bedrock', streams([['messageStart', { role: 'assistant' }], ['messageStop', { stopReason: 'malformed_tool_use' }]].map(([name, payload]) => frameOf({ ':message-type': 'event', ':event-type': name as string, ':content-type': 'application/json' }, JSON.stringify(payload))), { ...open, type: 'application/vnd.amazon.eventstream' })],
-])('a stream of %s that ends as a fault is over soon, also where its connection stays open and no counts come', async (dialect, step) => {
+])('a stream of %s that ends with an error ends soon, also where its connection stays open and no counts come', async (dialect, step) => {
   const gateway = await scene(dialect, step);
   await (await gateway.chat({ model: 'plain', stream: true })).text();
   expect(gateway.records[0]?.attempts[0]).toMatchObject({ provider: 'faulty', outcome: 'upstream_error' });

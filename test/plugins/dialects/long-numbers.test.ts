@@ -1,4 +1,4 @@
-/** A number of more digits than a double holds, among the arguments of a call or in the schema of a tool, stays as it is on every way through the gateway. */
+/** A number with more digits than a double holds, in the arguments of a call or the schema of a tool, passes through the gateway unchanged. */
 import { describe, expect, it } from 'vitest';
 import { oneUpstream, readEvents } from '../../_kit/gateway.ts';
 import { answers, completion, streams } from '../../_kit/upstream.ts';

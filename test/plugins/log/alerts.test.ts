@@ -1,4 +1,4 @@
-/** log/alerts: what is told, when, to whom, and that it is told once. */
+/** log/alerts: which alerts are sent, when and to whom, and that each is sent once. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, createServer } from 'node:http';
 import { connect, createServer as createSilent } from 'node:net';
@@ -50,7 +50,7 @@ interface More {
   readonly plugins?: readonly AnyPlugin[];
 }
 
-/** A plugin for which a config is refused, when all others have been applied. */
+/** A plugin that refuses the config after all others have been applied. */
 const refusing = probe(({ hooks }) => hooks.boot.tap(() => { throw new Error('no'); }), 'test/refusing');
 
 async function gatewayWith(rules: readonly object[], { webhook = `${hook.url}/secret-path`, states = new States(), config = {}, plugins = [] }: More = {}): Promise<TestGateway> {
@@ -59,7 +59,7 @@ async function gatewayWith(rules: readonly object[], { webhook = `${hook.url}/se
   return gateway;
 }
 
-/** Sends so many requests that the provider answers like this. */
+/** Sends this many requests, which the provider answers with this reply. */
 async function send(gateway: TestGateway, times: number, step: Step, headers: Record<string, string> = {}): Promise<void> {
   upstream.script(step);
   for (let at = 0; at < times; at++) await (await gateway.chat({}, headers)).text();
@@ -68,7 +68,7 @@ async function send(gateway: TestGateway, times: number, step: Step, headers: Re
 const told = (): string[] => hook.asked.map(({ json }) => json['text'] as string);
 const standing = async (gateway: TestGateway): Promise<any> => await (await gateway.get('/api/alerts', { host: 'localhost' })).json();
 
-/** It looks once a second, and when somebody asks. */
+/** Alerts are checked once a second, and at each request of the API. */
 const looked = async (count: number, gateway?: TestGateway): Promise<void> => {
   if (gateway !== undefined) await standing(gateway);
   await expect.poll(told).toHaveLength(count);
@@ -80,7 +80,7 @@ const nothingTold = async (gateway: TestGateway, count = 0): Promise<void> => {
 };
 
 describe('errors', () => {
-  test('are told when they begin and when they are over, once each, and stand on the API between', async () => {
+  test('are reported once at their begin and once at their end, and the API lists them between', async () => {
     const gateway = await gatewayWith([{ errors_percent: 20, min_requests: 4 }]);
     await send(gateway, 3, good);
     await send(gateway, 2, bad);
@@ -98,14 +98,14 @@ describe('errors', () => {
     expect(gateway.lines.filter((line) => line.includes('errors above 20 %'))).toHaveLength(2);
   });
 
-  test('of too few requests, or no more than allowed, are not told', async () => {
+  test('of too few requests, or within the limit, are not reported', async () => {
     const gateway = await gatewayWith([{ errors_percent: 20 }, { name: 'half', errors_percent: 50, min_requests: 2 }]);
     await send(gateway, 3, good);
     await send(gateway, 3, bad);
     await nothingTold(gateway);
   });
 
-  test('are looked at by each value of a metadata key, and cannot become markup', async () => {
+  test('are counted for each value of a metadata key, and cannot become markup', async () => {
     const gateway = await gatewayWith([{ name: 'a & b', errors_percent: 0, min_requests: 1, by: 'meta.team', match: '<*' }]);
     await send(gateway, 2, bad, { 'x-gateway-team': '<!channel>' });
     await send(gateway, 2, bad, { 'x-gateway-team': 'search' });
@@ -114,7 +114,7 @@ describe('errors', () => {
     expect(told()[0]).toMatch(/^Alert: a &amp; b \(meta\.team &lt;!channel&gt;\)\. 100 % of 2 requests failed/);
   });
 
-  test('call nobody by a value that a caller made up, and hide no address in it', async () => {
+  test('mention no chat user by a value that a caller made up, and hide no address in it', async () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1, by: 'meta.team' }]);
     await send(gateway, 2, bad, { 'x-gateway-team': '@channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com' });
     await looked(1, gateway);
@@ -131,7 +131,7 @@ describe('a provider', () => {
     plugins: quietPlugins.filter((name) => name !== 'route/health'),
   });
 
-  test('is down when every attempt fails, though the next one answers, and until it answers itself', async () => {
+  test('is down when all its attempts fail, although the next one answers, until it answers itself', async () => {
     const gateway = await gatewayWith([{ provider_down: true }], { config: two() });
     await send(gateway, 2, bad);
     await nothingTold(gateway);
@@ -153,7 +153,7 @@ describe('a provider', () => {
   });
 });
 
-test('slow requests and dear ones are told', async () => {
+test('slow requests and expensive requests are reported', async () => {
   const config = { models: [{ id: 'plain', pricing: { prompt: '0.1', completion: '0.1' }, providers: [{ providerId: 'up', externalId: 'plain', streaming: true }] }] };
   const gateway = await gatewayWith([{ latency_p95_ms: 40, min_requests: 1 }, { cost_dollars: '1.40', window_minutes: 60 }, { cost_dollars: '1.50', window_minutes: 60 }], { config });
   await send(gateway, 1, async (response, asked) => {
@@ -164,7 +164,7 @@ test('slow requests and dear ones are told', async () => {
   expect(told().toSorted()).toEqual(['Alert: cost above $1.40. $1.50 for 1 request in 60 min, since 2026-11-22 12:00 UTC.', 'Alert: latency p95 above 40 ms. 100 % of 1 request took longer than 40 ms in 5 min, since 2026-11-22 12:00 UTC.']);
 });
 
-test('a cost that is exactly the limit is not told, and a rule that is written twice counts once', async () => {
+test('a cost that is exactly the limit is not reported, and a rule that is written twice counts once', async () => {
   const costing = (id: string, dollars: string): object => ({ id, pricing: { prompt: '0', completion: '0', request: dollars }, providers: [{ providerId: 'up', externalId: id, streaming: true }] });
   const rule = { cost_dollars: '0.3' };
   const gateway = await gatewayWith([rule, rule], { config: { models: [costing('plain', '0.1'), costing('dear', '0.2')] } });
@@ -175,7 +175,7 @@ test('a cost that is exactly the limit is not told, and a rule that is written t
   expect(told()[0]).toMatch(/^Alert: cost above \$0\.3\. \$0\.4000 for 3 requests/);
 });
 
-test('an alert is over after its window where the clock was set back meanwhile', async () => {
+test('an alert ends after its window, although the clock was set back meanwhile', async () => {
   const gateway = await gatewayWith([{ errors_percent: 20, min_requests: 2 }]);
   await send(gateway, 2, bad);
   await looked(1, gateway);
@@ -187,7 +187,7 @@ test('an alert is over after its window where the clock was set back meanwhile',
   expect(told()[1]).toMatch(/^Over: errors above 20 %\. 0 % of 1 request failed in 5 min\./);
 });
 
-test('what was counted, and what stands, outlives a reload and one that is refused; a rule that is gone says nothing more', async () => {
+test('counts and open alerts survive a reload and a refused reload; a removed rule sends nothing more', async () => {
   const states = new States();
   const rules = [{ errors_percent: 20, min_requests: 4 }];
   const former = await gatewayWith(rules, { states });
@@ -207,7 +207,7 @@ test('what was counted, and what stands, outlives a reload and one that is refus
 });
 
 describe('the webhook', () => {
-  test('that fails is tried again, and its address is nowhere to be read', async () => {
+  test('that fails is called again, and its address is shown nowhere', async () => {
     hook.script(answers('no', { status: 500 }), answers('ok'));
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
     await send(gateway, 1, bad);
@@ -218,14 +218,14 @@ describe('the webhook', () => {
     expect(gateway.lines.join('')).not.toContain('secret-path');
   });
 
-  test('that nobody answers is a fault without its address', async () => {
+  test('that does not answer is reported without its address', async () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }], { webhook: 'http://127.0.0.1:9/secret-path' });
     await send(gateway, 1, bad);
     await expect.poll(async () => (await standing(gateway)).webhook.fault).toBe('it cannot be reached (ECONNREFUSED)');
     expect(gateway.lines.join('') + JSON.stringify(await standing(gateway))).not.toContain('secret-path');
   });
 
-  test('of a changed config has no fault of the one before', async () => {
+  test('of a changed config does not inherit the fault of the previous webhook', async () => {
     const states = new States();
     const rules = [{ errors_percent: 0, min_requests: 1 }];
     const gateway = await gatewayWith(rules, { webhook: 'http://127.0.0.1:9/secret-path', states });
@@ -238,7 +238,7 @@ describe('the webhook', () => {
     expect((await standing(next)).webhook).toEqual({ isSet: false, fault: null });
   });
 
-  test('that answers with an upgrade has not been told, and the messages after it are brought', async () => {
+  test('that answers with an upgrade has not received the message, and gets the later messages', async () => {
     hook.script((response) => void response.writeHead(101, { connection: 'upgrade', upgrade: 'x' }).end(), answers('ok'));
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
     await send(gateway, 1, bad);
@@ -247,7 +247,7 @@ describe('the webhook', () => {
     expect(told()[0]).toBe(told()[1]);
   });
 
-  test('that takes a connection and says nothing is known by that, with TLS too', async () => {
+  test('that accepts a connection and does not answer is reported so, with TLS too', async () => {
     const silent = createSilent((socket) => void socket.on('error', () => {}));
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     try {
@@ -258,14 +258,14 @@ describe('the webhook', () => {
     }
   });
 
-  test('is not needed: without one the alert stands on the page', async () => {
+  test('is optional: without it the alert is on the page', async () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }], { webhook: '' });
     await send(gateway, 1, bad);
     await expect.poll(async () => (await standing(gateway)).data).toHaveLength(1);
     expect((await standing(gateway)).webhook).toEqual({ isSet: false, fault: null });
   });
 
-  test('is reached by the proxy of the environment, as providers are', async () => {
+  test('is reached through the proxy of the environment, like providers', async () => {
     const targets: (string | undefined)[] = [];
     const proxy = createServer().on('connect', ({ url }, near) => {
       targets.push(url);
@@ -294,13 +294,13 @@ describe('the webhook', () => {
   });
 });
 
-test('without rules there is nothing to say', async () => {
+test('without rules there are no alerts', async () => {
   const gateway = await testGateway({ config: oneUpstream(upstream.url, { plugins: [...quietPlugins] }) });
   open.push(gateway);
   expect(await standing(gateway)).toEqual({ data: [], rules: 0, webhook: { isSet: false, fault: null } });
 });
 
-test('the parent of the workers adds up what each of them counted', async () => {
+test('the parent of the workers adds up the counts of all workers', async () => {
   const states = new States().forGateway();
   const rule: AlertRule = { name: 'errors', watches: 'errors', above: 20, slowMs: null, windowMs: 5 * minute, least: 4, by: 'all', match: null };
   const config = { alerts: { webhook: null, rules: [rule] }, providers: new Map() } as unknown as Config;
@@ -310,7 +310,7 @@ test('the parent of the workers adds up what each of them counted', async () => 
   states.release();
 });
 
-test('what a parent that reads no messages did not hear is told again', async () => {
+test('counts that a parent did not receive, because it read no messages, are sent again', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-alerts-'));
   const handle = "async () => { for (let at = 0; at < 1100; at++) peers.broadcast('nothing', 'x'.repeat(10_000)); return { status: 200, body: 'told' }; }";
   writeFileSync(join(folder, 'flood.mjs'), `export default { name: 'test/flood', summary: 'fills the way to the parent', apply: ({ routes, peers }) => routes.add({ method: 'GET', path: '/flood', auth: 'none', handle: ${handle} }) };`);
@@ -322,7 +322,7 @@ test('what a parent that reads no messages did not hear is told again', async ()
     await of('/health/live');
     gateway.child.kill('SIGSTOP');
     await of('/flood');
-    // what the kernel took of the first ones has left room
+    // the kernel has taken a part of the first messages, so there is room again
     await of('/flood');
     await of('/v1/chat/completions', { model: 'mock', messages: [{ role: 'user', content: '[[status:500]]' }] });
     await expect.poll(() => gateway.output().stderr).toContain('reads no messages');

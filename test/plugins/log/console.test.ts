@@ -1,4 +1,4 @@
-/** log/console: one line for a request, with nothing of the conversation in it and nothing that a terminal would obey. */
+/** log/console: one line for each request, without text of the conversation and without escape sequences for a terminal. */
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, test } from 'vitest';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
@@ -16,28 +16,28 @@ async function recordOf(request: object): Promise<RequestRecord> {
 }
 
 describe('the line of a request', () => {
-  it('says what was asked, who answered, and what it cost', async () => {
+  it('has the model, the provider and the cost', async () => {
     const line = stripVTControlCharacters(textLine(await recordOf({})));
     expect(line).toMatch(/^\d\d:\d\d:\d\d  200  plain → up\/plain  \d+ ms  (\(first \d+ ms\)  )?10\+5 tokens  \$0\.00002  [\da-f-]{36}$/);
   });
 
-  it('says what is an estimate', async () => {
+  it('marks estimates', async () => {
     const record = { ...(await recordOf({})), usageEstimated: true };
     expect(stripVTControlCharacters(textLine(record))).toContain('  ≈10+5 tokens  ≈$0.00002  ');
     expect(JSON.parse(jsonLine(record))).toMatchObject({ usageEstimated: true });
   });
 
-  it('says what is the most that it may have cost', async () => {
+  it('marks a cost that is an upper bound', async () => {
     const record = { ...(await recordOf({})), usageEstimated: true, costIsUpperBound: true };
     expect(stripVTControlCharacters(textLine(record))).toContain('  ≈10+5 tokens  ≤$0.00002  ');
     expect(JSON.parse(jsonLine(record))).toMatchObject({ costIsUpperBound: true });
   });
 
-  it('says what went wrong', async () => {
+  it('has the error', async () => {
     expect(stripVTControlCharacters(textLine(await recordOf({ model: 'nothing' })))).toMatch(/  404  nothing  \d+ ms  refused: model_not_found  /);
   });
 
-  it('as JSON has the same facts', async () => {
+  it('has the same facts as JSON', async () => {
     expect(JSON.parse(jsonLine(await recordOf({})))).toMatchObject({ level: 'info', msg: 'request', requestedModel: 'plain', model: 'plain', provider: 'up', status: 200, outcome: 'answered', cost: '0.00002', attempts: 1, error: null });
   });
 
@@ -54,7 +54,7 @@ describe('the line of a request', () => {
   });
 });
 
-test('lines that nobody reads do not fill the memory: later ones are left out, until stdout is read again', async () => {
+test('lines that no process reads do not fill the memory: later lines are left out, until stdout is read again', async () => {
   const key = 'sk-caller-0123456789';
   const long = 'x'.repeat(500_000);
   const gateway = await start({ keys: [{ name: 'wordy', key, metadata: { long } }], plugins: ['endpoints/chat-completions', 'auth/keys', 'stream/mock', 'log/console'], providers: { mock: { dialect: 'mock' } } });
@@ -73,7 +73,7 @@ test('lines that nobody reads do not fill the memory: later ones are left out, u
   const leftOut = Number(/"stdout is read again".*"leftOut":(\d+)/.exec(output().stderr)?.[1]);
   const written = output().stdout.split('"first"').length - 1;
   expect(leftOut).toBeGreaterThanOrEqual(40 - written);
-  // so many wait at the most
+  // the most lines that wait
   expect(written).toBeLessThan(25);
   expect(written).toBeGreaterThan(15);
   expect(await gateway.stop()).toBe(0);

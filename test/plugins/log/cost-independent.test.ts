@@ -1,4 +1,4 @@
-/** Our arithmetic beside a calculator that we did not write, over usages as providers report them and all prices of the catalogue. */
+/** Compares log/cost with a calculator of other authors, for usages as providers report them and all prices of the catalogue. */
 import { calcPrice } from '@pydantic/genai-prices';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -20,13 +20,13 @@ interface Sold {
   readonly name: string;
   readonly pricing: Pricing;
   readonly externalId: string;
-  /** Their name for the provider. */
+  /** The calculator's name for the provider. */
   readonly theirs: string;
-  /** It answers nothing. */
+  /** The calculator gives no answer. */
   readonly isEmbedding: boolean;
-  /** The names of the prices that they know. What they have no price for is free there, or costs as much as the prompt: it is not compared. */
+  /** The names of the prices that the calculator knows. Tokens without a price are free there, or cost as much as the prompt: they are not compared. */
   readonly known: ReadonlySet<string>;
-  /** Prompts longer than this have prices that only pi-ai knows. */
+  /** Only pi-ai knows the prices of longer prompts. */
   readonly knownUpTo: number;
 }
 
@@ -42,22 +42,22 @@ const tiersOf = (pricing: Figures['pricing']): number[] => (typeof pricing === '
 
 const sold = loaded.config.models.filter((model) => model.deactivated_at === null).flatMap((model) => model.providers.flatMap((mapping) => soldAt(model, mapping)));
 
-/** They know the prices of the peak, too. */
+/** The calculator knows the prices of peak hours too. */
 const isOther = (pricing: Figures['pricing']): boolean => pricing !== undefined && (typeof pricing === 'string' || Object.keys(pricing).some((name) => name !== 'peak'));
 
-/** Where the catalogue does not follow them, with the reason. */
+/** Prices in which the catalogue differs from the calculator, with the reason. */
 const reasons: ReadonlyMap<string, string> = new Map(
   overrides.overrides.flatMap(({ why, models }) => Object.entries(models).flatMap(([id, { at = {} }]) => Object.entries(at).flatMap(([providerId, { pricing }]) => (isOther(pricing) ? [[`${id} ${providerId}`, why] as const] : [])))),
 );
 
-/** Hours of a weekday at which prices differ: they do not know that no hour of a weekend is a peak. */
+/** Hours of a weekday at which prices differ: the calculator does not know that weekends have no peak hours. */
 const times = ['2026-11-23T00:59:59Z', '2026-11-23T01:00:00Z', '2026-11-24T03:59:59Z', '2026-11-25T07:30:00Z', '2026-11-26T12:00:00Z', '2026-11-27T23:59:59Z'].map((time) => new Date(time));
 
 const tokens = fc.oneof(fc.nat(30_000), fc.nat(700_000), fc.constantFrom(0, 1, 128_000, 200_000, 272_000));
 const reported = fc.record({ input: tokens, cacheRead: tokens, cacheWrite: tokens, hourShare: fc.constantFrom(0, 0.5, 1), answer: tokens, reasoning: tokens, searches: fc.nat(9), sound: fc.constantFrom(0, 0, 0, 1), time: fc.constantFrom(...times) });
 type Reported = typeof reported extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Dollars of ours and of theirs; null where we say that nobody knows. */
+/** The dollars of log/cost and of the calculator; null where log/cost says that the cost is unknown. */
 function both({ pricing, externalId, theirs, isEmbedding, known }: Sold, { input, hourShare, answer, reasoning, sound, time, ...report }: Reported): readonly [ours: number | null, theirs: number] {
   const said = isEmbedding ? { answer: 0, reasoning: 0 } : { answer, reasoning };
   const cacheRead = known.has('cache_read_mtok') ? report.cacheRead : 0;
@@ -73,18 +73,18 @@ function both({ pricing, externalId, theirs, isEmbedding, known }: Sold, { input
   return [cost === null ? null : Number(formatDollars(cost)), calcPrice(counted, externalId, { providerId: theirs, timestamp: time })?.total_price ?? NaN];
 }
 
-/** What differs without a reason, in words; null: nothing. */
+/** Describes a difference without a known reason; null: there is none. */
 function difference(one: Sold, report: Reported): string | null {
   const { input, cacheRead, cacheWrite, answer, reasoning } = report;
   const [ours, theirs] = both(one, report);
-  // a price has at most twelve decimals here
+  // a price has at most twelve decimals in the catalogue
   const rounded = (input + cacheRead + cacheWrite + answer + reasoning) * 1e-12;
   const isSame = ours === null || Math.abs(ours - theirs) <= rounded + 1e-9;
   return isSame || reasons.has(one.name) || input + cacheRead + cacheWrite > one.knownUpTo ? null : `${one.name}: ${ours} here, ${theirs} there`;
 }
 
 describe('beside an independent calculator', () => {
-  test('1,000 usages cost the same over all mappings, or nobody knows what, or there is a reason', () => {
+  test('1,000 usages cost the same over all mappings, or the cost is unknown, or the difference has a reason', () => {
     const compared = fc.tuple(fc.nat(sold.length - 1), reported);
     fc.assert(
       fc.property(compared, ([at, report]) => {
@@ -102,13 +102,13 @@ describe('beside an independent calculator', () => {
     expect(sold.length).toBeGreaterThan(300);
   });
 
-  test('a cost is known of nearly all', () => {
+  test('nearly all usages have a known cost', () => {
     const unknown = sold.filter((one) => both(one, usual)[0] === null).map(({ name }) => name);
     expect(unknown.length).toBeLessThan(sold.length * 0.1);
   });
 });
 
-test('leaves a cost unknown where the provider gave no counts', () => {
+test('the cost is unknown where the provider gave no counts', () => {
   const { pricing } = sold.find(({ name }) => name === 'gpt-5 openai') as Sold;
   expect(costOf({ input: null, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 5, reasoning: null }, pricing)).toBeNull();
 });

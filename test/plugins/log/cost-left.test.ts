@@ -1,4 +1,4 @@
-/** log/cost: what is paid for answers that the gateway did not wait for. Providers that stop and providers that go on, over sockets. */
+/** log/cost: the cost of answers that the gateway did not read to their end. Some providers stop generating then, others go on; over sockets. */
 import { describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
@@ -7,7 +7,7 @@ import type { Step } from '../../_kit/upstream.ts';
 import { readEvents, type TestGateway } from '../../_kit/gateway.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
 
-// ten tokens of the prompt are counted at once
+// the provider reports ten tokens of the prompt at once
 const counted = `data: ${JSON.stringify({ id: 'c', choices: [], usage: { prompt_tokens: 10, completion_tokens: 0, total_tokens: 10 } })}\n\n`;
 const begun = streams([counted, event({ content: 'four words of it' })], { end: 'hang' });
 const begunAtOnce = streams([counted + event({ content: 'four words of it' })], { end: 'hang' });
@@ -18,7 +18,7 @@ interface Scene {
   readonly model?: object;
   readonly mapping?: object;
   readonly policy?: object;
-  /** Of each provider its own. */
+  /** One endpoint for each provider. */
   readonly prices?: readonly object[];
 }
 
@@ -44,7 +44,7 @@ async function left({ post, records }: TestGateway, more: object, asked?: Promis
 }
 
 describe('the cost of an answer whose client has left', () => {
-  it('is what was used, of a provider that stops', async () => {
+  it('is that of the usage so far, where the provider stops', async () => {
     const record = await left(await scene([begun], { mapping: { cancellation: true } }), { max_tokens: 100 });
     expect(record).toMatchObject({ outcome: 'gone', usageEstimated: false, costIsUpperBound: false, cost: '10' });
   });
@@ -62,29 +62,29 @@ describe('the cost of an answer whose client has left', () => {
     ['thinking where that is dearer', { max_tokens: 100 }, { pricing: { ...pricing, internal_reasoning: '3' } }, '310'],
     ['the dearer of the two in its tier', { max_tokens: 100 }, { pricing: { ...pricing, internal_reasoning: '3', tiers: [{ above: 5, prompt: '1', completion: '9' }] } }, '910'],
     ['unknown where it may have searched', { max_tokens: 100, web_search_options: {} }, { pricing: { ...pricing, web_search: '1' } }, null],
-  ])('is an upper bound, of a provider that goes on: %s', async (_, more, model, cost) => {
+  ])('is an upper bound, where the provider goes on: %s', async (_, more, model, cost) => {
     const record = await left(await scene([begun], { model }), more);
     expect(record).toMatchObject({ outcome: 'gone', costIsUpperBound: cost !== null && cost !== '0', cost });
   });
 
-  it('is bound by the model alone where a budget for thinking is added to the limit', async () => {
+  it('is bounded by the model alone where a budget for thinking is added to the limit', async () => {
     const record = await left(await scene([begun], { model: { max_output_tokens: 50 }, mapping: { reasoning: { max_tokens: true, auto_effort: null } } }), { max_tokens: 10 });
     expect(record).toMatchObject({ cost: '110', costIsUpperBound: true });
   });
 
-  it('has an upper bound before the first piece too', async () => {
+  it('has an upper bound also before the first piece', async () => {
     const asked = Promise.withResolvers<void>();
     const record = await left(await scene([() => asked.resolve()]), { max_tokens: 100 }, asked.promise);
     expect(record).toMatchObject({ outcome: 'gone', costIsUpperBound: true });
     expect(Number(record.cost)).toBeGreaterThan(200);
   });
 
-  it('is an upper bound where only some of several answers have come', async () => {
+  it('is an upper bound where some of several answers are missing', async () => {
     const one = streams([counted + event({ content: 'one' }) + event({}, 'stop')], { end: 'hang' });
     expect(await left(await scene([one]), { max_tokens: 100, n: 2 })).toMatchObject({ outcome: 'gone', costIsUpperBound: true, cost: '410' });
   });
 
-  it('is that of both where two were asked at one time, each at its own price', async () => {
+  it('is the sum of both where two providers were asked at once, each at its own price', async () => {
     const asked = Promise.withResolvers<void>();
     const gateway = await scene([hangs, () => asked.resolve()], { policy: { hedge_ms: 20 }, prices: [{ prompt: '1', completion: '1' }, { prompt: '100', completion: '100' }] });
     const record = await left(gateway, { max_tokens: 10 }, asked.promise);
@@ -93,7 +93,7 @@ describe('the cost of an answer whose client has left', () => {
     expect(Number(record.cost)).toBeGreaterThan(101 * 10);
   });
 
-  it('is exact where the provider had said its last', async () => {
+  it('is exact where the provider had finished', async () => {
     const finished = streams([event({ content: 'all' }) + event({}, 'stop')], { end: 'hang' });
     const record = await left(await scene([finished]), { max_tokens: 100 });
     expect(record.costIsUpperBound).toBe(false);
@@ -111,7 +111,7 @@ describe('the cost of a record', () => {
     expect(Number(records[0]?.cost)).toBeGreaterThan(5);
   });
 
-  it('is the sum over its attempts, also of one that was given up before it said anything', async () => {
+  it('is the sum of its attempts, also of one that was given up before its first piece', async () => {
     const { chat, records } = await scene([hangs, whole], { policy: timeouts });
     expect((await chat({ max_tokens: 100 })).status).toBe(200);
     const used = records[0]?.attempts[0]?.used;
@@ -120,20 +120,20 @@ describe('the cost of a record', () => {
     expect(records[0]).toMatchObject({ costIsUpperBound: true, cost: String(Number(used?.cost) + 20) });
   });
 
-  it('has nothing of such an attempt where the provider stops', async () => {
+  it('excludes such an attempt where the provider stops', async () => {
     const { chat, records } = await scene([hangs, whole], { policy: timeouts, mapping: { cancellation: true } });
     await chat({ max_tokens: 100 });
     expect(records[0]).toMatchObject({ costIsUpperBound: false, cost: '20' });
   });
 
-  it('is not known where that of one attempt is not', async () => {
+  it('is unknown where the cost of one attempt is unknown', async () => {
     const { chat, records } = await scene([hangs, whole], { policy: timeouts });
     await chat({});
     expect(records[0]?.attempts[0]?.used).toMatchObject({ cost: null, costIsUpperBound: false });
     expect(records[0]).toMatchObject({ costIsUpperBound: false, cost: null, prices: pricing });
   });
 
-  it('is what was used, of an answer that the provider itself broke', async () => {
+  it('is that of the usage, where the provider itself broke the answer', async () => {
     const { chat, records } = await scene([streams([event({ content: 'four words of it' })])]);
     await readEvents(await chat({ stream: true, max_tokens: 100 }));
     expect(records[0]).toMatchObject({ outcome: 'cut', usageEstimated: true, costIsUpperBound: false });
@@ -154,13 +154,13 @@ describe('the cost of a record', () => {
     expect(records[0]).toMatchObject({ outcome: 'cut', costIsUpperBound: true, cost: '210', error: { code } });
   });
 
-  it('has none of an answer that is no JSON from its beginning, such as the page of a proxy', async () => {
+  it('excludes an answer that is not JSON from its beginning, such as the page of a proxy', async () => {
     const { chat, records } = await scene([answers('<html>', { headers: { 'content-type': 'text/html' } }), whole]);
     expect((await chat({ max_tokens: 100 })).status).toBe(200);
     expect(records[0]).toMatchObject({ costIsUpperBound: false, cost: '20' });
   });
 
-  it('has an upper bound for an answer that falls silent', async () => {
+  it('has an upper bound for an answer that stops without its end', async () => {
     const { chat, records } = await scene([begun], { policy: timeouts });
     await readEvents(await chat({ stream: true, max_tokens: 100 }));
     expect(records[0]).toMatchObject({ outcome: 'cut', costIsUpperBound: true, cost: '210' });

@@ -1,4 +1,4 @@
-/** log/cost: service tiers, which vendors sell at prices that the catalogue does not have. */
+/** log/cost: service tiers, whose prices the catalogue does not have. */
 import { describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { answers, completion } from '../../_kit/upstream.ts';
@@ -32,7 +32,7 @@ describe('the cost of a service tier', () => {
     expect((await asked(dialect, { sends, says })).record).toMatchObject({ outcome: 'answered', cost, costIsUpperBound });
   });
 
-  it('is 0 for a model that is free', async () => {
+  it('is 0 for a free model', async () => {
     expect((await asked('openai-chat', { sends: { service_tier: 'priority' }, model: { free: true } })).record?.cost).toBe('0');
   });
 

@@ -1,4 +1,4 @@
-/** log/cost: each token priced once, in whole numbers, and null where something is not known. */
+/** log/cost: each token is priced once, in whole numbers; the cost is null where a part of it is unknown. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest, Usage } from '../../../core/chat.ts';
@@ -38,7 +38,7 @@ describe('the cost', () => {
     ['does not lose the last digit', { input: 123_456_789, answer: 1 }, { prompt: '0.000000000001', completion: '0.000000000001' }, '0.00012345679'],
   ])('%s', (_, used, pricing, wanted) => expect(dollars(usage(used), pricing)).toBe(wanted));
 
-  it('prices each token once, as an oracle in whole numbers does', () => {
+  it('prices each token once, like an oracle in whole numbers', () => {
     const tokens = fc.nat(10_000_000);
     const price = fc.bigInt(0n, 10n ** 9n);
     const prices = fc.record({ prompt: price, completion: price, input_cache_read: price, input_cache_write: price, input_cache_write_1h: price, internal_reasoning: price, request: price });
@@ -59,7 +59,7 @@ describe('the cost', () => {
     );
   });
 
-  it('of one class alone is its tokens at its price', () => {
+  it('of a single class is its tokens at its price', () => {
     const classes = [['input', 'prompt'], ['cacheRead', 'input_cache_read'], ['cacheWrite', 'input_cache_write'], ['answer', 'completion'], ['reasoning', 'internal_reasoning']] as const;
     for (const [used, priced] of classes) expect(costOf(usage({ input: 0, answer: 0, [used]: 7 }), { ...every, request: '0', [priced]: '0.5' })).toBe(parseDollars('3.5'));
   });
@@ -69,7 +69,7 @@ const asked: ChatRequest = { model: 'plain', messages: [], stream: false, includ
 const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } };
 const searching: Partial<ChatRequest> = { tools: [{ type: 'web_search_20250305', name: 'web_search' }] };
 
-describe('what costs besides tokens', () => {
+describe('the cost of other things than tokens', () => {
   const priced: Pricing = { prompt: '1', completion: '1', image: '0.002', web_search: '0.01' };
 
   it.each<[string, Partial<ChatRequest>, Partial<Usage>, Pricing, string | null]>([
@@ -111,9 +111,9 @@ describe('prices by the hour', () => {
     ['2026-11-24T00:30:00Z', '3'],
     ['2026-11-22T02:00:00Z', '3'],
     ['2026-11-21T02:00:00Z', '3'],
-  ])('hold at %s', (time, wanted) => expect(at(time)).toBe(wanted));
+  ])('apply at %s', (time, wanted) => expect(at(time)).toBe(wanted));
 
-  it('are those of every day where nothing else is said', () => {
+  it('apply on every day by default', () => {
     const { weekdays: _, ...peak } = hourly.peak as NonNullable<Pricing['peak']>;
     expect(costOf(usage({ input: 1, answer: 0 }), { ...hourly, peak }, { images: 0, maySearch: false, from: Date.parse('2026-11-22T02:00:00Z'), to: Date.parse('2026-11-22T02:00:00Z') })).toBe(parseDollars('10'));
   });
@@ -124,7 +124,7 @@ describe('prices by the hour', () => {
     expect(straddlesPeak(hourly, { images: 0, maySearch: false, from: Date.parse(from), to: Date.parse(from) })).toBe(false);
   });
 
-  it('are on record as they were used', async () => {
+  it('are on record as they were applied', async () => {
     const up = await provider();
     const config = (prompt: string, hours: string[]): object => ({ ...oneUpstream(up.url), models: [{ id: 'plain', pricing: { prompt: '1', completion: '2', peak: { hours, prompt } }, providers: [{ providerId: 'up' }] }] });
     const always = await gatewayOf(config('10', ['00:00-12:00', '12:00-00:00']) as Record<string, unknown>);
@@ -139,7 +139,7 @@ describe('prices by the hour', () => {
     expect(never.records[0]?.prices).toEqual({ prompt: '1', completion: '2' });
   });
 
-  it('may stand beside no tiers', async () => {
+  it('may not be combined with tiers', async () => {
     const up = await provider();
     const pricing = { ...hourly, tiers: [{ above: 1, prompt: '2' }] };
     await expect(gatewayOf({ ...oneUpstream(up.url), models: [{ id: 'plain', pricing, providers: [{ providerId: 'up' }] }] })).rejects.toThrow(/cannot stand beside/);
@@ -174,13 +174,13 @@ describe('log/cost', () => {
     ['text', { prompt_tokens: '10', completion_tokens: '5' }],
     ['half', { prompt_tokens: 10 }],
     ['fractions', { prompt_tokens: 1.5, completion_tokens: 2 }],
-  ])('says null where the counts are %s', async (_, counts) => expect(await chatOf(counts)).toMatchObject({ cost: null, prices: null }));
+  ])('is null where the counts are %s', async (_, counts) => expect(await chatOf(counts)).toMatchObject({ cost: null, prices: null }));
 
-  it.each([undefined, { prompt_tokens: 10, completion_tokens: 5 }])('says 0 for a free model, with the counts %j', async (counts) => {
+  it.each([undefined, { prompt_tokens: 10, completion_tokens: 5 }])('is 0 for a free model, with the counts %j', async (counts) => {
     expect(await chatOf(counts, { pricing: undefined, free: true })).toMatchObject({ cost: '0', prices: { prompt: '0', completion: '0' } });
   });
 
-  it('says null for a request that nobody served', async () => {
+  it('is null for a request that no provider served', async () => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
     await chat({ model: 'nothing' });
     expect(records[0]?.cost).toBe(null);
@@ -195,11 +195,11 @@ describe('prices by the length of the prompt', () => {
     ['above it, for all tokens', { input: 101, answer: 1 }, '222'],
     ['of the highest that is reached, with what that leaves out as it is without tiers', { input: 201, answer: 1 }, '613'],
     ['with cached tokens counted into the prompt', { input: 90, cacheRead: 20, answer: 1 }, '210'],
-  ])('hold %s', (_, used, cost) => {
+  ])('apply %s', (_, used, cost) => {
     expect(dollars(usage(used), tiered)).toBe(cost);
   });
 
-  it('are on record as they were used', async () => {
+  it('are on record as they were applied', async () => {
     const up = await provider(answers({ ...completion('hello'), usage: { prompt_tokens: 150, completion_tokens: 1, total_tokens: 151 } }));
     const config = oneUpstream(up.url);
     const { chat, records } = await gatewayOf({ ...config, models: [{ id: 'plain', pricing: tiered, providers: [{ providerId: 'up' }] }] });
@@ -209,7 +209,7 @@ describe('prices by the length of the prompt', () => {
   });
 });
 
-describe('a price that nobody knows', () => {
+describe('an unknown price', () => {
   const models = (pricing: unknown, mapped?: unknown): object[] => [{ id: 'plain', ...(pricing !== undefined && { pricing }), providers: [{ providerId: 'up', ...(mapped !== undefined && { pricing: mapped }) }] }];
 
   it.each<[string, unknown, unknown, string | null]>([
@@ -223,7 +223,7 @@ describe('a price that nobody knows', () => {
     expect(records[0]?.cost).toBe(cost);
   });
 
-  it('is 0 for a model that is free, whatever else is written', async () => {
+  it('is 0 for a free model, whatever else is written', async () => {
     const up = await provider();
     const { chat, records } = await gatewayOf({ ...oneUpstream(up.url), models: [{ id: 'plain', free: true, pricing: simple, providers: [{ providerId: 'up', pricing: simple }] }] });
     await chat({});
@@ -231,25 +231,25 @@ describe('a price that nobody knows', () => {
   });
 });
 
-describe("what a vendor says of money", () => {
+describe("a vendor's own figure of the cost", () => {
   const usage_ = {
     prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, cost: 0.00123, server_tool_use: { web_search_requests: 2 },
     prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 }, completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0, accepted_prediction_tokens: 3, rejected_prediction_tokens: 1 },
   };
   const priced = { pricing: { ...simple, web_search: '0.01' } };
 
-  it('is beside our figure on record, and in the reply', async () => {
+  it('is on record beside the computed cost, and in the reply', async () => {
     const up = await provider(answers({ ...completion('a'), usage: usage_ }));
     const { chat, records } = await gatewayOf({ ...oneUpstream(up.url), models: [{ id: 'plain', ...priced, providers: [{ providerId: 'up' }] }] });
     expect((await (await chat({})).json() as { usage: unknown }).usage).toEqual({ ...usage_, reasoning_tokens: 0 });
     expect(records[0]).toMatchObject({ cost: '0.08', providerCost: '0.00123', costIsUpperBound: false, usageDetails: { acceptedPrediction: 3, rejectedPrediction: 1, webSearches: 2 } });
   });
 
-  it('is nothing on record where it says nothing', async () => {
+  it('is not on record where the vendor reports none', async () => {
     expect(await chatOf({ prompt_tokens: 10, completion_tokens: 5, completion_tokens_details: { audio_tokens: 0 } })).toMatchObject({ providerCost: null, usageDetails: null });
   });
 
-  it('is told to callers of the Messages API', async () => {
+  it('is in the replies of the Messages API', async () => {
     const up = await provider(answers({ ...completion('a'), usage: usage_ }));
     const { post } = await gatewayOf(oneUpstream(up.url));
     const reply = await post({ model: 'plain', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] }, { path: '/v1/messages' });
@@ -257,7 +257,7 @@ describe("what a vendor says of money", () => {
   });
 });
 
-describe('a search that was asked for', () => {
+describe('a search that the caller asked for', () => {
   const tools = [{ type: 'web_search_20250305', name: 'web_search' }];
   const searched = { ...simple, web_search: '0.01' };
   const message = { id: 'm', type: 'message', role: 'assistant', content: [{ type: 'text', text: 'a' }], stop_reason: 'end_turn' };
@@ -269,14 +269,14 @@ describe('a search that was asked for', () => {
     return records[0];
   }
 
-  it('costs what was counted, nothing where none was made, and nobody knows what where it is not said', async () => {
+  it('costs the counted searches, 0 where none was made, and is unknown where no count is given', async () => {
     const usage_ = { input_tokens: 1, output_tokens: 1 };
     expect(await asking('anthropic', { ...message, usage: { ...usage_, server_tool_use: { web_search_requests: 3 } } })).toMatchObject({ cost: '0.041', usageDetails: { webSearches: 3 } });
     expect(await asking('anthropic', { ...message, usage: usage_ })).toMatchObject({ cost: '0.011', usageDetails: null });
     expect(await asking('anthropic', { ...message, content: [{ type: 'server_tool_use', id: 's', name: 'web_search', input: {} }, ...message.content], usage: usage_ })).toMatchObject({ cost: null, usageDetails: { webSearches: null } });
   });
 
-  it('in a field of chat completions costs nobody knows what, where the provider does not count', async () => {
+  it('by a field of chat completions has an unknown cost, where the provider does not count it', async () => {
     const { chat, records } = await gatewayOf({ ...oneUpstream((await provider()).url), models: [{ id: 'plain', pricing: searched, providers: [{ providerId: 'up' }] }] });
     await chat({ web_search_options: {} });
     await chat({});
@@ -287,7 +287,7 @@ describe('a search that was asked for', () => {
 describe('images', () => {
   const parts = [{ role: 'user', content: [picture, picture, { type: 'text', text: 'what is it?' }] }];
 
-  it('are in the cost; before, nobody knows how many tokens they are', async () => {
+  it('are in the cost; before the answer, their tokens are unknown', async () => {
     const { chat, records } = await gatewayOf({ ...oneUpstream((await provider()).url), models: [{ id: 'plain', pricing: { ...simple, image: '2' }, architecture: { input_modalities: ['text', 'image'] }, providers: [{ providerId: 'up', vision: true }] }] });
     await chat({ messages: parts });
     expect(records[0]?.cost).toBe('4.06');

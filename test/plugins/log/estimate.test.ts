@@ -1,4 +1,4 @@
-/** log/estimate: counts that a provider did not give, on record and flagged, in no reply; a provider's own number stands. */
+/** log/estimate: counts that a provider did not give are estimated and flagged on record, and are in no reply. A provider's own count stays. */
 import { describe, expect, it } from 'vitest';
 import { oneUpstream, readEvents, twoUpstreams } from '../../_kit/gateway.ts';
 import type { Step } from '../../_kit/upstream.ts';
@@ -15,7 +15,7 @@ const half = [event({ role: 'assistant', content: 'Half of ' }), event({ content
 const nothing = { promptTokens: null, completionTokens: null, reasoningTokens: null, cachedTokens: null, cacheWriteTokens: null, totalTokens: null };
 const pricing = { prompt: '0.000001', completion: '0.000002' };
 
-/** `hi` between the bounds of its message; the five words of the answer. */
+/** The prompt is `hi` and the tokens around a message; the answer has five words. */
 const estimate = { usageEstimated: true, usage: { ...nothing, promptTokens: 5, completionTokens: 5, totalTokens: 10 }, cost: '0.000015', prices: pricing };
 const unknown = { usageEstimated: false, usage: nothing, cost: null, prices: null };
 
@@ -42,13 +42,13 @@ describe('an estimate is on record', () => {
     expect(records).toMatchObject([{ outcome: 'answered', ...estimate }]);
   });
 
-  it('of the counts alone that are missing', async () => {
+  it('of the missing counts only', async () => {
     const { chat, records } = await house(answers({ ...completion('Half of an answer.'), usage: { prompt_tokens: 70, prompt_tokens_details: { cached_tokens: 30 } } }));
     await chat({});
     expect(records).toMatchObject([{ usageEstimated: true, usage: { ...nothing, promptTokens: 70, cachedTokens: 30, completionTokens: 5, totalTokens: 75 }, cost: '0.00008' }]);
   });
 
-  it('of a count that cannot be true, which no store has room for', async () => {
+  it('of a count that cannot be true and that no store can hold', async () => {
     const { chat, records } = await house(answers({ ...completion('Half of an answer.'), usage: { prompt_tokens: 2 ** 31, completion_tokens: 7, total_tokens: 2 ** 31 + 7 } }));
     await chat({});
     expect(records).toMatchObject([{ usageEstimated: true, usage: { ...nothing, promptTokens: 5, completionTokens: 7, totalTokens: 12 }, cost: '0.000019' }]);
@@ -60,7 +60,7 @@ describe('an estimate is on record', () => {
     expect(records[0]?.usage).toMatchObject({ reasoningTokens: 5, completionTokens: 5 + 5 + 6 });
   });
 
-  it('of all that a prompt says: texts, calls and tools', async () => {
+  it('of all parts of a prompt: texts, calls and tools', async () => {
     const { chat, records } = await house(silent());
     const question = { role: 'user', content: [{ type: 'text', text: 'The weather in Kyiv?' }] };
     const asks = { role: 'assistant', content: null, tool_calls: [call] };
@@ -70,7 +70,7 @@ describe('an estimate is on record', () => {
     expect(records.map((record) => record.usage.promptTokens)).toEqual([9, 19, 25, 52]);
   });
 
-  it('of a prompt of any length, as if all of it were counted', async () => {
+  it('of a prompt of any length, close to a full count', async () => {
     const { chat, records } = await house(silent());
     const page = 'A provider answers, and the gateway hands it on as it comes: 3.14 words a token. '.repeat(100);
     for (const pages of [1, 200]) await chat({ messages: [{ role: 'user', content: page.repeat(pages) }] });
@@ -78,7 +78,7 @@ describe('an estimate is on record', () => {
     expect(all / (one * 200)).toBeCloseTo(1, 2);
   });
 
-  it('without the small number by which Messages streams begin', async () => {
+  it('without the small count at the begin of Messages streams', async () => {
     const messages = [{ type: 'message_start', message: { usage: { input_tokens: 12, output_tokens: 1 } } }, { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }, { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Half of an answer.' } }];
     const up = await provider(streams(messages.map((one) => `event: ${one.type}\ndata: ${JSON.stringify(one)}\n\n`)));
     const { chat, records } = await gatewayOf({ ...oneUpstream(up.url), providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } } });
@@ -87,7 +87,7 @@ describe('an estimate is on record', () => {
   });
 });
 
-describe('the tokens of thinking that came without a count', () => {
+describe('the tokens of thinking without a count', () => {
   const thought = 'They want an answer.';
   const counts = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
   const found = { usageEstimated: false, reasoningEstimated: true, usage: { ...nothing, promptTokens: 10, completionTokens: 20, reasoningTokens: 5, totalTokens: 30 }, cost: '0.00005', prices: pricing };
@@ -101,7 +101,7 @@ describe('the tokens of thinking that came without a count', () => {
     expect(records).toMatchObject([found]);
   });
 
-  it('are no more than the completion has', async () => {
+  it('are at most those of the completion', async () => {
     const { chat, records } = await house(answers({ ...completion('Yes.', { reasoning_content: thought }), usage: { ...counts, completion_tokens: 3 } }));
     await chat({ model: 'thinker' });
     expect(records[0]).toMatchObject({ reasoningEstimated: true, usage: { completionTokens: 3, reasoningTokens: 3 } });
@@ -116,7 +116,7 @@ describe('the tokens of thinking that came without a count', () => {
   });
 });
 
-describe('what a provider counted stands', () => {
+describe('a count of the provider stays', () => {
   it.each<[string, object, Step]>([
     ['in a reply', {}, answers(completion('Half of an answer.'))],
     ['in a stream', { stream: true }, streams(said('Half of ', 'an answer.'))],
@@ -141,7 +141,7 @@ describe('nothing is estimated', () => {
     expect(records).toMatchObject([{ outcome: 'failed', ...unknown }]);
   });
 
-  it('of one whose client left before', async () => {
+  it('of one whose client left before an answer began', async () => {
     const { post, records, up } = await house(hangs);
     const leaving = new AbortController();
     up.script(() => leaving.abort());

@@ -1,4 +1,4 @@
-/** log/metrics: the alerts and the Grafana dashboard that are shipped, and the expressions in the docs, ask for what a scrape really has. */
+/** log/metrics: the shipped alerts, the Grafana dashboard and the expressions in the docs use only metrics that a scrape has. */
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -35,7 +35,7 @@ const drawn = [...board.templating.list.map(({ name, definition }) => [`the vari
 const exprOf = (panel: string): string => board.panels.find(({ title }) => title === panel)?.targets?.[0]?.expr ?? '';
 const asked = [...drawn, ...rules.map(({ alert, expr }) => [alert, expr] as const), ...rules.map(({ alert, annotations }) => [`${alert} (text)`, annotations['description'] ?? ''] as const), ['the README', documented] as const];
 
-/** Names of labels by the metric; every metric of a gateway that has answered, failed, and kept a log. */
+/** Label names by metric, of a gateway that has answered, failed, and kept a log: it has every metric. */
 const known = new Map<string, Set<string>>();
 
 beforeAll(async () => {
@@ -61,12 +61,12 @@ const text = /"(?:[^"\\]|\\.)*"/g;
 const metricsIn = (expression: string): { name: string; labels: string[] }[] =>
   Array.from(expression.replaceAll(/\bjob=~"\$job"/g, '').replaceAll(text, '""').matchAll(/\b((?:gateway|process|nodejs)_\w+)(?:\{([^}]*)\})?/g), ([, name = '', matchers = '']) => ({ name, labels: Array.from(matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g), ([, label = '']) => label) }));
 
-/** The labels that a sum keeps, with the first metric it is of. */
+/** The labels that a sum keeps, with its first metric. */
 const sumsIn = (expression: string): { name: string; labels: string[] }[] =>
   Array.from(expression.matchAll(/\bby \(([^)]*)\) \(\w+\((\w+)/g), ([, labels = '', name = '']) => ({ name, labels: labels.split(/,\s*/) }));
 
 describe.each(asked)('%s', (_, expression) => {
-  it('asks for metrics and labels that there are', () => {
+  it('uses only metrics and labels that exist', () => {
     for (const { name, labels } of [...metricsIn(expression), ...sumsIn(expression)]) {
       expect(known.has(name), name).toBe(true);
       for (const label of labels) expect(known.get(name), name).toContain(label);
@@ -75,7 +75,7 @@ describe.each(asked)('%s', (_, expression) => {
 });
 
 describe('the alerts', () => {
-  it('each have a name of their own, an expression, a severity and a summary', () => {
+  it('each have a unique name, an expression, a severity and a summary', () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
     for (const { alert, expr, labels, annotations } of rules) {
       expect(metricsIn(expr).length, alert).toBeGreaterThan(0);
@@ -84,23 +84,23 @@ describe('the alerts', () => {
     }
   });
 
-  it('take for a failure what no caller can help, and nothing else', () => {
+  it('count as failures the errors that no caller causes, and no others', () => {
     const failing = rules.find(({ alert }) => alert === 'GatewayRequestsFail')?.expr ?? '';
     const [, codes = '', apart = ''] = /code=~"([^"]*)", code!="([^"]*)"/.exec(failing) ?? [];
     const counted = Object.keys(errorTable).filter((code) => new RegExp(`^(?:${codes})$`).test(code) && code !== apart);
-    // a gateway that stops has been told to, a log that cannot be read holds up no request, neither does somebody who guesses the admin key, and
-    // a caller at its limit is where the operator wants it
+    // not failures: the operator stops the gateway; a log that cannot be read and guesses of the admin key delay no request; and the operator
+    // wants a caller to stop at its limit
     const expected = Object.entries(errorTable).filter(([code, [, type]]) => ['server_error', 'upstream_error', 'rate_limit_error'].includes(type) && !['server_shutting_down', 'log_unavailable', 'too_many_attempts', 'rate_limit_exceeded', 'concurrency_limit_exceeded'].includes(code));
     expect(counted.sort()).toEqual(expected.map(([code]) => code).sort());
     const drawnFailures = exprOf('Failures');
     expect(drawnFailures).toContain(`code=~"${codes}", code!="${apart}"`);
-    // a 503 while every target rests is `refused`: without it here, an outage is a share of far more than all
+    // a 503 while every target rests is `refused`: without this code in the sum, the share of failures in an outage would be far above 1
     for (const share of [failing, documented, drawnFailures]) expect(share.split(' / ').at(-1) ?? '').toMatch(/outcome!="refused"\}\[[^\]]+\]\) or rate\(gateway_requests_total\{[^}]*status="5xx"/);
   });
 });
 
 describe('the panel of failed attempts', () => {
-  it('leaves out what says nothing against a provider: a hedge that was outrun, a client that left', () => {
+  it('leaves out attempts that are not the provider’s failure: a hedge that was outrun, a client that left', () => {
     const [, ends = ''] = /outcome!~"([^"]*)"/.exec(exprOf('Failed attempts by provider')) ?? [];
     const outcomes = [...Object.keys(errorTable), 'answered', 'outrun'];
     expect(outcomes.filter((outcome) => new RegExp(`^(?:${ends})$`).test(outcome)).sort()).toEqual(outcomes.filter((outcome) => !isFault({ outcome })).sort());
@@ -108,7 +108,7 @@ describe('the panel of failed attempts', () => {
 });
 
 describe('the table in the README', () => {
-  it('names every metric of the gateway, with its labels, and no other', () => {
+  it('lists every metric of the gateway with its labels, and no other', () => {
     const rows = Array.from(readme.matchAll(/^\| (`gateway_.*?) \| (.*?) \|/gm), ([, names = '', labels = '']) => ({ names: names.match(/gateway_\w+/g) ?? [], labels: labels.match(/\w+/g) ?? [] }));
     const families = Array.from(known.keys(), (name) => name.replace(/_seconds_(?:bucket|sum|count)$/, '_seconds')).filter((name) => name.startsWith('gateway_') && name !== 'gateway_build_info');
     expect(rows.flatMap(({ names }) => names).sort()).toEqual([...new Set(families)].sort());

@@ -1,4 +1,4 @@
-/** log/metrics: the families of a scrape, what becomes of one that is full, and how long its text holds up everything else. */
+/** log/metrics: the families of a scrape, a family that is full, and how long writing the text blocks other work. */
 import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -17,7 +17,7 @@ const quiet = (): void => {};
 const samplesOf = (family: Family): Sample[] => parseExposition([...family.text()].join(''));
 
 describe('a family', () => {
-  it('writes any label so that it can be read back', () => {
+  it('writes any label so that a reader gets the same label', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string({ unit: 'binary' }), fc.nat()), { minLength: 1 }), (added) => {
         const counter = new Counter({ name: 'some_total', help: 'a \\ and\na line', labels: ['of'] }, numbers, quiet);
@@ -29,7 +29,7 @@ describe('a family', () => {
     );
   });
 
-  it('puts each value into the first bucket that holds it, and every later one', () => {
+  it('puts each value into the first bucket that fits, and into every later one', () => {
     const bounds = [0.1, 1, 10];
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 20_000 }).map((ms) => ms / 1000)), (values) => {
@@ -48,7 +48,7 @@ describe('a family', () => {
 describe('a family that is full', () => {
   const about = { name: 'some_total', help: 'some', labels: ['status'], open: ['model', 'tenant'] };
 
-  it('tells of it once', () => {
+  it('is reported once', () => {
     const told: string[] = [];
     const counter = new Counter(about, numbers, (name) => told.push(name));
     for (let at = 0; at < mostSamples; at++) counter.add(['2xx', 'm', String(at)], 1);
@@ -57,7 +57,7 @@ describe('a family that is full', () => {
     expect(told).toEqual(['some_total']);
   });
 
-  it('folds metadata first, goes on with what it knows, and loses no count', () => {
+  it('merges metadata first, keeps counting known values, and loses no count', () => {
     const counter = new Counter(about, numbers, quiet);
     for (let at = 0; at < mostSamples + 500; at++) counter.add(['2xx', 'm', String(at)], 1);
     counter.add(['2xx', 'm', '0'], 1);
@@ -69,7 +69,7 @@ describe('a family that is full', () => {
     expect(total(samples, 'some_total')).toBe(mostSamples + 502);
   });
 
-  it('folds models where that does not suffice, and never what has few values', () => {
+  it('merges models where that is not enough, and never labels with few values', () => {
     const counter = new Counter(about, numbers, quiet);
     for (let at = 0; at < 2 * mostSamples; at++) counter.add(['2xx', String(at), 'a'], 1);
     counter.add(['5xx', 'late', 'late'], 1);
@@ -90,7 +90,7 @@ describe('a family that is full', () => {
     expect(total(samples, 'took_seconds_count')).toBe(mostSamples);
   });
 
-  it('shows an outage by its status, outcome, code and provider all the same', () => {
+  it('still shows an outage by its status, outcome, code and provider', () => {
     const told = new Set<string>();
     const meters = new RequestMeters({ metadataLabels: ['tenant'], maxLabelValues: 100 }, (name) => told.add(name));
     const ended = (more: object): void => meters.end(aRecord(more) as unknown as RequestRecord, new Set(Object.keys(errorTable)));
@@ -110,7 +110,7 @@ describe('the answer to a scrape', () => {
     for (let at = 0; at < 100_000; at++) yield `some_total{of="${at} – dash"} 1\n`;
   }
 
-  it('lets everything else have its turn while it is made', async () => {
+  it('lets other work run while it is made', async () => {
     let turns = 0;
     let isOver = false;
     const count = (): void => {
@@ -124,7 +124,7 @@ describe('the answer to a scrape', () => {
     expect(String(body as Buffer)).toBe([...manyLines()].join(''));
   });
 
-  it('says the same when it is compressed', async () => {
+  it('is the same text when it is compressed', async () => {
     const { body, headers } = await answerOf(manyLines(), 'gzip');
     expect(headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
     expect(String(gunzipSync(body as Uint8Array))).toBe([...manyLines()].join(''));

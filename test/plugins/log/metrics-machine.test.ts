@@ -31,7 +31,7 @@ const worker = (requests: number, cost: string, more: string = ''): { text: stri
   ].join('\n') + '\n',
 });
 
-test('adds up counters, histograms and gauges, to the last digit of money', async () => {
+test('adds up counters, histograms and gauges, with exact dollars', async () => {
   const machine = new Machine();
   machine.learn(1, worker(3, '0.000000000001'));
   machine.learn(2, worker(4, '9007199254740993.1', '# TYPE gateway_only_here_total counter\ngateway_only_here_total 1'));
@@ -49,7 +49,7 @@ test('adds up counters, histograms and gauges, to the last digit of money', asyn
   expect(lines.filter((line) => line.startsWith('# HELP gateway_requests_total'))).toEqual(['# HELP gateway_requests_total Requests. # TYPE of lie 5']);
 });
 
-test('keeps the counters of a worker that has ended, and nothing else of it', async () => {
+test('keeps the counters of a worker that has ended, and none of its other metrics', async () => {
   const machine = new Machine();
   machine.learn(1, worker(3, '0.5'));
   machine.learn(2, worker(4, '0.25'));
@@ -57,7 +57,7 @@ test('keeps the counters of a worker that has ended, and nothing else of it', as
   const valueOf = async (series: string): Promise<string | undefined> => (await machine.text()).split('\n').find((line) => line.startsWith(`${series} `))?.split(' ').at(-1);
   expect([await valueOf('gateway_requests_total{model="a b",key="} 7"}'), await valueOf('gateway_cost_dollars_total{model="a"}'), await valueOf('gateway_requests_in_flight')]).toEqual(['7', '0.75', '2']);
   expect(await machine.text()).not.toContain('worker="2"');
-  // the next one with this number begins at 0
+  // the next worker with this number begins at 0
   machine.learn(2, worker(1, '0'));
   machine.gone(2);
   machine.gone(9);
@@ -79,7 +79,7 @@ test('keeps the time of the last drain when all workers have been replaced', asy
   expect(await shown()).toEqual(['gateway_journal_last_drain_timestamp_seconds 1700000030']);
 });
 
-test('counts a worker once that ends while the sums are made', async () => {
+test('counts a worker once if it ends while the sums are made', async () => {
   const machine = new Machine();
   machine.learn(1, worker(3, '0.5'));
   machine.learn(2, worker(4, '0.25'));

@@ -1,4 +1,4 @@
-/** log/metrics: what a scrape says is valid, agrees with the traffic, and does not grow with what callers make up. */
+/** log/metrics: a scrape is valid, agrees with the traffic, and does not grow with values that callers make up. */
 import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -23,7 +23,7 @@ const withOptions = (options: object): { plugins: unknown[] } => ({ plugins: qui
 
 const waiting: StoreStatus = { connected: false, error: 'refused', waitingBytes: 4096, waitingRecords: 7, dropped: 2, bodiesDropped: 3, deadLettered: 1, lastDrainAt: null, retentionDays: 30, bodies: true };
 
-/** A log whose store is so. */
+/** A log whose store has this state. */
 const keeping = (status: Partial<StoreStatus>) => probe(({ log }) => log.provide({ status: async () => ({ ...waiting, ...status }) } as unknown as LogReader));
 
 function block(ms: number): void {
@@ -32,7 +32,7 @@ function block(ms: number): void {
 }
 
 describe('a scrape', () => {
-  it('is valid text of the exposition format, as no cache may keep it', async () => {
+  it('is valid text of the exposition format, and no cache may keep it', async () => {
     const { get, chat } = await gatewayOf(oneUpstream((await provider()).url));
     await chat({});
     const response = await get('/metrics');
@@ -41,7 +41,7 @@ describe('a scrape', () => {
     expect(parseExposition(await response.text()).length).toBeGreaterThan(20);
   });
 
-  it('tells how the process is', async () => {
+  it('has the state of the process', async () => {
     const samples = await scrape(await gatewayOf(oneUpstream((await provider()).url)));
     for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'process_virtual_memory_bytes', 'process_start_time_seconds', 'nodejs_heap_size_used_bytes']) expect(total(samples, name)).toBeGreaterThan(0);
     expect(total(samples, 'process_max_fds')).toBeGreaterThan(total(samples, 'process_open_fds'));
@@ -49,7 +49,7 @@ describe('a scrape', () => {
     expect(total(samples, 'gateway_build_info', { version })).toBe(1);
   });
 
-  it('is compressed for who takes that', async () => {
+  it('is compressed for clients that accept it', async () => {
     const { get } = await gatewayOf(oneUpstream((await provider()).url));
     for (const accepted of ['gzip', 'deflate, gzip;q=0.5', 'GZIP ; q=1.0']) {
       const response = await get('/metrics', { 'accept-encoding': accepted });
@@ -63,7 +63,7 @@ describe('a scrape', () => {
     }
   });
 
-  it('tells what waits in the journal, where one is kept', async () => {
+  it('has the bytes that wait in the journal, if there is one', async () => {
     const samples = await scrape(await gatewayOf(oneUpstream((await provider()).url), { plugins: [keeping({ lastDrainAt: 1_700_000_000_500 })] }));
     expect(total(samples, 'gateway_log_store_connected')).toBe(0);
     expect(total(samples, 'gateway_journal_bytes')).toBe(4096);
@@ -74,12 +74,12 @@ describe('a scrape', () => {
     expect(total(samples, 'gateway_log_records_dead_lettered_total')).toBe(1);
   });
 
-  it('gives no time of the last drain where there was none', async () => {
+  it('has no time of the last drain before the first drain', async () => {
     const samples = await scrape(await gatewayOf(oneUpstream((await provider()).url), { plugins: [keeping({ lastDrainAt: null })] }));
     expect(samples.some(({ name }) => name === 'gateway_journal_last_drain_timestamp_seconds')).toBe(false);
   });
 
-  it('tells which providers are on', async () => {
+  it('lists the providers that are on', async () => {
     const { url } = await provider();
     const config = oneUpstream(url, { providers: { up: { dialect: 'openai-chat', base_url: url, api_key: 'k' }, away: { dialect: 'openai-chat', base_url: url, api_key: '${NOT_SET}' } } });
     const samples = await scrape(await gatewayOf(config));
@@ -87,7 +87,7 @@ describe('a scrape', () => {
     expect(Object.fromEntries(on)).toEqual({ up: 1, away: 0 });
   });
 
-  it('tells whether the last change of the config is used', async () => {
+  it('says whether the last change of the config is used', async () => {
     // another test of this process may have changed a config
     tellReload(null);
     const gateway = await gatewayOf(oneUpstream((await provider()).url));
@@ -102,7 +102,7 @@ describe('a scrape', () => {
     expect(total(await scrape(gateway), 'gateway_config_last_reload_successful')).toBe(1);
   });
 
-  it('answers without the journal when its store does not', async () => {
+  it('answers without the journal when the store does not answer', async () => {
     const journal = probe(({ log }) => log.provide({ status: () => Promise.reject(new Error('away')) } as unknown as LogReader));
     const samples = await scrape(await gatewayOf(oneUpstream((await provider()).url), { plugins: [journal] }));
     expect(samples.some(({ name }) => name.includes('journal'))).toBe(false);
@@ -110,7 +110,7 @@ describe('a scrape', () => {
 });
 
 describe('the lag of the event loop', () => {
-  it('shows what a scrape itself held up, in the next one', async () => {
+  it('shows in the next scrape how long a scrape blocked it', async () => {
     const meters = new ProcessMeters();
     meters.open();
     await pause(60);
@@ -119,7 +119,7 @@ describe('the lag of the event loop', () => {
     block(300);
     await pause(60);
     expect(await longest()).toBeGreaterThan(0.2);
-    // a pause of this process is seen too, and forgotten at the next scrape
+    // a pause of this process counts too, until the next scrape
     await expect.poll(longest).toBeLessThan(0.2);
     meters.close();
   });
@@ -147,7 +147,7 @@ describe('the counters', () => {
     expect(total(samples, 'gateway_errors_total')).toBe(0);
   });
 
-  it('keep callers apart by the names of their keys', async () => {
+  it('count each caller by the name of its key', async () => {
     const keys = ['search', 'chat'].map((name) => ({ name, key: `the-key-of-${name}` }));
     const gateway = await gatewayOf(oneUpstream((await provider()).url, { keys, server: { admin_open: true } }));
     for (const name of ['search', 'chat', 'search']) await gateway.chat({}, { authorization: `Bearer the-key-of-${name}` });
@@ -160,7 +160,7 @@ describe('the counters', () => {
     expect(total(samples, 'gateway_refused_total', { code: 'invalid_api_key' })).toBe(1);
   });
 
-  it('count each token in one kind', async () => {
+  it('count each token under one kind', async () => {
     const usage = { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150, prompt_tokens_details: { cached_tokens: 30 }, completion_tokens_details: { reasoning_tokens: 20 } };
     const gateway = await gatewayOf(oneUpstream((await provider(answers({ ...completion('a'), usage }))).url));
     await gateway.chat({});
@@ -170,7 +170,7 @@ describe('the counters', () => {
     expect(total(samples, 'gateway_tokens_total')).toBe(150);
   });
 
-  it('keep estimates apart from what a provider counted', async () => {
+  it('count estimates apart from the provider’s counts', async () => {
     const up = await provider(answers({ ...completion('Half of an answer.'), usage: undefined }), answers(completion('a')));
     const gateway = await gatewayOf(oneUpstream(up.url));
     await gateway.chat({});
@@ -184,7 +184,7 @@ describe('the counters', () => {
     expect(total(samples, 'gateway_cost_dollars_total', { ...of, estimated: 'false' })).toBe(0.00002);
   });
 
-  it('call the cost an estimate that has the estimated one of an attempt that broke', async () => {
+  it('mark a cost as estimated if it includes the estimate of a broken attempt', async () => {
     const torn = await provider(streams([event({ content: 'four words of it' })], { end: 'reset', everyMs: 5 }));
     const gateway = await gatewayOf(twoUpstreams(torn.url, (await provider()).url));
     await gateway.chat({});
@@ -194,14 +194,14 @@ describe('the counters', () => {
     expect(total(samples, 'gateway_cost_dollars_total', { estimated: 'false' })).toBe(0);
   });
 
-  it('keep the estimate of thinking apart, and what it leaves of the completion', async () => {
+  it('count estimated thinking apart, and the rest of the completion', async () => {
     const gateway = await gatewayOf(oneUpstream((await provider(answers(completion('a', { reasoning_content: 'Hm.' })))).url));
     await gateway.chat({});
     const of = (await scrape(gateway)).filter(({ name }) => name === 'gateway_tokens_total').map(({ labels, value }) => [labels['kind'], labels['estimated'], value]);
     expect(of).toEqual(expect.arrayContaining([['prompt', 'false', 10], ['completion', 'true', 3], ['reasoning', 'true', 2]]));
   });
 
-  it('count what is served and has no known price apart from the cost', async () => {
+  it('count served requests without a known price apart from the cost', async () => {
     const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
     const gateway = await gatewayOf(oneUpstream((await provider(answers({ ...completion('a'), usage: undefined }))).url));
     await gateway.chat({ messages: [{ role: 'user', content: [image] }] });
@@ -234,8 +234,8 @@ describe('the counters', () => {
     expect(total(samples, 'gateway_requests_unpriced_total')).toBe(0);
   });
 
-  // a machine that stands still meanwhile makes both slow
-  it('blame a slow provider for its own time, and not the one that answered after it', { retry: 2 }, async () => {
+  // a pause of the machine makes both slow
+  it('count the time of a slow provider for that provider, not for the one that answered after it', { retry: 2 }, async () => {
     const slowly: Step = async (response, asked) => {
       await pause(900);
       await answers({ error: { message: 'no' } }, { status: 503 })(response, asked);
@@ -252,13 +252,13 @@ describe('the counters', () => {
     expect(byProvider).toEqual([]);
   });
 
-  it('call the slower one of two that were asked at one time outrun, which is no failure', async () => {
+  it('count the slower one of two parallel attempts as outrun, not as failed', async () => {
     const gateway = await gatewayOf(twoUpstreams((await provider(hangs)).url, (await provider()).url, { routing: { default: { strategy: 'ordered', hedge_ms: 20 } } }));
     expect((await gateway.chat({})).status).toBe(200);
     expect(total(await scrape(gateway), 'gateway_attempts_total', { provider: 'one', outcome: 'outrun' })).toBe(1);
   });
 
-  it('leave out counts of a provider that are too large to be true', async () => {
+  it('leave out a provider’s counts that are too large to be true', async () => {
     const usage = { prompt_tokens: 1e308, completion_tokens: 1, total_tokens: 1e308 };
     const gateway = await gatewayOf(oneUpstream((await provider(answers({ ...completion('x'), usage }))).url));
     for (let at = 0; at < 2; at++) await gateway.chat({});
@@ -266,7 +266,7 @@ describe('the counters', () => {
     expect(total(await scrape(gateway), 'gateway_tokens_total')).toBeLessThan(100);
   });
 
-  it('know of a failed attempt while the request goes on', async () => {
+  it('count a failed attempt while its request still runs', async () => {
     const gateway = await gatewayOf(twoUpstreams((await provider(answers({ error: { message: 'no' } }, { status: 503 }))).url, (await provider(hangs)).url));
     const leaving = new AbortController();
     const left = gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: leaving.signal }).catch(() => {});
@@ -276,7 +276,7 @@ describe('the counters', () => {
     await left;
   });
 
-  it('have a bucket for what takes as long as a request may', async () => {
+  it('have a bucket for the longest request that is allowed', async () => {
     const gateway = await gatewayOf(oneUpstream((await provider()).url));
     await gateway.chat({});
     const { total: longest } = gateway.gateway.config.routing.default.timeouts;
@@ -284,7 +284,7 @@ describe('the counters', () => {
     expect(Math.max(...ends) * 1000).toBeGreaterThan(longest);
   });
 
-  it('count refusals, and requests for addresses that there are not', async () => {
+  it('count refusals, and requests for unknown addresses', async () => {
     const gateway = await gatewayOf(oneUpstream((await provider()).url));
     await gateway.chat({ model: 'made-up-by-a-caller' });
     await gateway.get('/nowhere');
@@ -296,7 +296,7 @@ describe('the counters', () => {
     expect(text).not.toContain('made-up');
   });
 
-  it('count all requests of callers that nobody knows apart from the others', async () => {
+  it('count all requests of unknown callers apart from the others', async () => {
     const gateway = await gatewayOf(oneUpstream((await provider()).url));
     for (let at = 0; at < 5; at++) await gateway.get('/nowhere');
     const samples = parseExposition(await (await gateway.get('/metrics')).text());
@@ -304,7 +304,7 @@ describe('the counters', () => {
     expect([total(samples, 'gateway_errors_total', {}), total(samples, 'gateway_requests_total', {})]).toEqual([0, 0]);
   });
 
-  it('take a code that only a provider knows for (other)', async () => {
+  it('count a code that only a provider knows as (other)', async () => {
     const up = await provider(answers({ error: { message: 'no', code: 'a_code_of_theirs', type: 'invalid_request_error' } }, { status: 400 }));
     const gateway = await gatewayOf(oneUpstream(up.url));
     await gateway.chat({});
@@ -314,7 +314,7 @@ describe('the counters', () => {
     expect(total(samples, 'gateway_attempts_total', { outcome: '(other)' })).toBe(1);
   });
 
-  it('know who is in flight, and forget who has left', async () => {
+  it('count requests in flight, and no more when the client has left', async () => {
     const gateway = await gatewayOf(oneUpstream((await provider(hangs)).url));
     const leaving = new AbortController();
     const left = gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: leaving.signal }).catch(() => {});
@@ -325,7 +325,7 @@ describe('the counters', () => {
     expect(total(await scrape(gateway), 'gateway_requests_total', { outcome: 'gone', status: '4xx' })).toBe(1);
   });
 
-  it('go on over a reload, together with what the old gateway still ends', async () => {
+  it('continue over a reload, with the requests that the old gateway still completes', async () => {
     const up = await provider();
     const states = new States();
     const old = await testGateway({ config: oneUpstream(up.url), states });
@@ -346,7 +346,7 @@ describe('the counters', () => {
 });
 
 describe('labels of metadata', () => {
-  it('are those that were asked for', async () => {
+  it('are those of the config', async () => {
     const gateway = await gatewayOf({ ...oneUpstream((await provider()).url), ...withOptions({ metadata_labels: ['tenant-id'] }) });
     await gateway.chat({}, { 'x-gateway-tenant-id': 'acme "east"\\', 'x-gateway-user-id': 'u-1' });
     await gateway.chat({});
@@ -360,12 +360,12 @@ describe('labels of metadata', () => {
     expect(samples.some(({ labels }) => Object.values(labels).includes('u-1'))).toBe(false);
   });
 
-  it('must not become one', async () => {
+  it('must not share one metric label', async () => {
     const config = { ...oneUpstream('http://127.0.0.1:9/v1'), ...withOptions({ metadata_labels: ['tenant-id', 'tenant_id'] }) };
     await expect(testGateway({ config })).rejects.toThrow('"tenant-id" and "tenant_id" both become the label metadata_tenant_id');
   });
 
-  it('are bounded whatever callers send, and lose no request', async () => {
+  it('are limited in number whatever callers send, and lose no request', async () => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
     await chat({});
     const base = records[0] as RequestRecord;
@@ -391,21 +391,21 @@ const statusOf = async (config: object, headers: Record<string, string> = {}): P
   return (await get('/metrics', headers)).status;
 };
 
-describe('who may look', () => {
+describe('access to a scrape', () => {
   const admin = { server: { admin_key: 'the-admin-key-of-this-test' } };
 
-  it('is whoever has the admin key', async () => {
+  it('needs the admin key', async () => {
     expect(await statusOf(admin)).toBe(401);
     expect(await statusOf(admin, { authorization: 'Bearer wrong' })).toBe(401);
     expect(await statusOf(admin, { authorization: 'Bearer the-admin-key-of-this-test' })).toBe(200);
   });
 
-  it('is this machine where there is no admin key', async () => {
+  it('is only for this machine where there is no admin key', async () => {
     expect(await statusOf({})).toBe(200);
     expect(await statusOf({}, { 'x-forwarded-for': '10.0.0.1' })).toBe(403);
   });
 
-  it('is everybody where the operator says so', async () => {
+  it('is for everybody where the operator says so', async () => {
     expect(await statusOf({ ...admin, ...withOptions({ public: true }) })).toBe(200);
   });
 });

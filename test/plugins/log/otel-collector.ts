@@ -1,4 +1,4 @@
-/** A collector that takes OTLP over HTTP, compressed or not, as a scripted server: what it was sent, as spans. */
+/** A scripted collector that takes OTLP over HTTP, compressed or not, and gives the received spans. */
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -24,9 +24,9 @@ export interface Collector {
   readonly url: string;
   readonly asked: readonly Export[];
   script(...steps: Step[]): void;
-  /** Of every export that has come, whatever it was answered. */
+  /** The spans of all exports, whatever the collector answered. */
   spans(): ReceivedSpan[];
-  /** Resolves when so many exports have come. */
+  /** Resolves when this many exports have arrived. */
   exports(count: number): Promise<void>;
 }
 

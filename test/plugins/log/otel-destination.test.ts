@@ -1,4 +1,4 @@
-/** Where log/otel sends traces to: the YAML, OpenTelemetry's environment variables, and what becomes of faults in them. */
+/** The address to which log/otel sends traces: from the YAML or OpenTelemetry's environment variables, and their faults. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '../../../core/logger.ts';
 import { destinationOf } from '../../../plugins/log/otel/destination.ts';
@@ -13,7 +13,7 @@ interface Found {
   readonly lines: Record<string, unknown>[];
 }
 
-/** What comes of a YAML and an environment. */
+/** The settings that a YAML and an environment give. */
 function found(wanted: Partial<Wanted>, env: Environment = {}): Found {
   const lines: Record<string, unknown>[] = [];
   const logger = createLogger((line) => void lines.push(JSON.parse(line) as Record<string, unknown>));
@@ -29,16 +29,16 @@ describe('the address', () => {
     expect(urlOf({ endpoint: 'http://collector:4318/v1/traces' })).toBe('http://collector:4318/v1/traces');
   });
 
-  it('is else that of the environment', () => {
+  it('is otherwise that of the environment', () => {
     expect(urlOf({}, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/' })).toBe('http://collector:4318/v1/traces');
     expect(urlOf({}, {})).toBeUndefined();
     expect(urlOf({}, { OTEL_EXPORTER_OTLP_ENDPOINT: '' })).toBeUndefined();
   });
 
-  it('for traces alone is taken as it is, and goes before the one for everything', () => {
+  it('for traces alone is used as it is, before the address for all signals', () => {
     const env = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://traces:4318/in', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://all:4318' };
     expect(urlOf({}, env)).toBe('http://traces:4318/in');
-    // as the shipped config writes it
+    // as in the shipped config
     expect(urlOf({ endpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT }, env)).toBe('http://traces:4318/in');
     expect(urlOf({ endpoint: 'http://mine:4318' }, env)).toBe('http://mine:4318/v1/traces');
   });
@@ -50,11 +50,11 @@ describe('the address', () => {
     ['127.0.0.1:4318/base', 'http://127.0.0.1:4318/base'],
     ['http://', 'http://localhost:4318'],
     ['[::1]:4317', 'http://localhost:4318'],
-  ])('that is none, %j, turns traces off, and the log says what to write', (endpoint, write) => {
+  ])('that is invalid, %j, turns traces off, and the log says what to write', (endpoint, write) => {
     expect(found({ endpoint })).toEqual({ to: null, lines: [expect.objectContaining({ level: 'warn', msg: 'no traces are exported: the endpoint is not an http or https address', endpoint, write })] });
   });
 
-  it('at the port of gRPC is doubted', () => {
+  it('at the port of gRPC raises a warning', () => {
     const { to, lines } = found({ endpoint: 'http://collector:4317' });
     expect(to?.url.port).toBe('4317');
     expect(lines).toMatchObject([{ level: 'warn', msg: expect.stringContaining('4318') }]);
@@ -71,12 +71,12 @@ describe('credentials in the address', () => {
     expect(lines).toEqual([]);
   });
 
-  it('may be a user alone, and may hold a percent sign that encodes nothing', () => {
+  it('may be a user alone, and may have a percent sign that encodes nothing', () => {
     expect(found({ endpoint: 'http://token@collector' }).to?.headers).toEqual({ authorization: basic('token:') });
     expect(found({ endpoint: 'http://user:100%@collector' }).to?.headers).toEqual({ authorization: basic('user:100%') });
   });
 
-  it('give way to a header of the YAML', () => {
+  it('are replaced by a header of the YAML', () => {
     expect(found({ endpoint: 'http://user:pass@collector', headers: { Authorization: 'Bearer mine' } }).to?.headers).toEqual({ authorization: 'Bearer mine' });
   });
 
@@ -91,13 +91,13 @@ describe('credentials in the address', () => {
 const endpoint = 'http://collector:4318';
 
 describe('headers', () => {
-  it('come from the environment, percent-encoded or not, and the YAML’s go before them', () => {
+  it('come from the environment, percent-encoded or not, and those of the YAML replace them', () => {
     const env = { OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Bearer%20a%2Cb, x-key = abc== ,,x-plain=Bearer c' };
     expect(found({ endpoint }, env).to?.headers).toEqual({ authorization: 'Bearer a,b', 'x-key': 'abc==', 'x-plain': 'Bearer c' });
     expect(found({ endpoint, headers: { 'X-Key': 'mine' } }, env).to?.headers).toMatchObject({ 'x-key': 'mine' });
   });
 
-  it('for traces alone replace those for everything', () => {
+  it('for traces alone replace those for all signals', () => {
     const env = { OTEL_EXPORTER_OTLP_HEADERS: 'a=1', OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'b=2' };
     expect(found({ endpoint }, env).to?.headers).toEqual({ b: '2' });
   });
@@ -109,7 +109,7 @@ describe('headers', () => {
     expect(JSON.stringify(lines)).not.toContain('s3cret');
   });
 
-  it('that HTTP does not take are left out, and the log does not quote them', () => {
+  it('that are not valid in HTTP are left out, and the log does not quote them', () => {
     const { to, lines } = found({ endpoint, headers: { 'x-good': 'yes', 'x-bad': 's3cret\nmore', 's3cret name': 'a' } });
     expect(to?.headers).toEqual({ 'x-good': 'yes' });
     expect(lines).toMatchObject([{ level: 'warn', header: 'x-bad' }, { level: 'warn' }]);
@@ -118,7 +118,7 @@ describe('headers', () => {
 });
 
 describe('the process', () => {
-  it('goes by the name of the YAML, of OTEL_SERVICE_NAME, of OTEL_RESOURCE_ATTRIBUTES, or its own', () => {
+  it('has the name of the YAML, of OTEL_SERVICE_NAME, of OTEL_RESOURCE_ATTRIBUTES, or its default', () => {
     const listed = { OTEL_RESOURCE_ATTRIBUTES: 'service.name=listed' };
     const named = { ...listed, OTEL_SERVICE_NAME: 'named' };
     const nameOf = (wanted: Partial<Wanted>, env: Environment): string | undefined => found({ endpoint, ...wanted }, env).to?.resource['service.name'];
@@ -130,7 +130,7 @@ describe('the process', () => {
     expect(to?.resource).toMatchObject({ 'deployment.environment.name': 'prod', team: 'a,b', 'service.version': expect.any(String) });
   });
 
-  it('has an id of its own, unless the environment gives one', () => {
+  it('has a generated id, unless the environment gives one', () => {
     const idOf = (env: Environment): string | undefined => found({ endpoint }, env).to?.resource['service.instance.id'];
     expect(idOf({})).toMatch(/^[\da-f-]{36}$/);
     expect(idOf({})).toBe(idOf({}));
@@ -154,20 +154,20 @@ afterEach(() => {
 describe('a gateway', () => {
   const name = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 
-  /** Its log/otel is that of the shipped config. */
+  /** A gateway whose log/otel is that of the shipped config. */
   async function withEnvironment(env: Record<string, string>): Promise<TestGateway> {
     for (const [variable, value] of Object.entries(env)) vi.stubEnv(variable, value);
     const plugins = quietPlugins.map((use) => (use === 'log/otel' ? { use, with: { endpoint: `\${${name}:-}` } } : use));
     return await gatewayOf({ ...oneUpstream((await provider()).url), plugins }, { env });
   }
 
-  it('starts and serves with an address of gRPC in its environment', async () => {
+  it('starts and serves with a gRPC address in its environment', async () => {
     const gateway = await withEnvironment({ [name]: 'otel-collector:4317' });
     expect(await contentOf(await gateway.chat({}))).toBe('hello');
     expect(gateway.lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 'warn', plugin: 'log/otel', endpoint: 'otel-collector:4317', write: 'http://otel-collector:4318' }]);
   });
 
-  it('exports as its environment says', async () => {
+  it('exports to the address of its environment', async () => {
     const collector = await startCollector();
     const gateway = await withEnvironment({ [name]: collector.url, OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer x', OTEL_SERVICE_NAME: 'my-service', OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=prod' });
     await gateway.chat({});
@@ -177,7 +177,7 @@ describe('a gateway', () => {
     expect(plain(json['resourceSpans'][0].resource.attributes)).toMatchObject({ 'service.name': 'my-service', 'deployment.environment.name': 'prod', 'service.instance.id': expect.any(String) });
   });
 
-  it('exports to an address with credentials, and no line of its log has them', async () => {
+  it('exports to an address with credentials, and no line of its log shows them', async () => {
     const collector = await startCollector((response) => void response.writeHead(500).end('no'));
     const gateway = await withEnvironment({ [name]: collector.url.replace('//', '//user:s3cretpass@') });
     await gateway.chat({});

@@ -1,4 +1,4 @@
-/** The exporter of log/otel: batches, a bounded queue, a collector that is slow, strict, or not there. Requests never notice. */
+/** The exporter of log/otel: batches, a limited queue, and collectors that are slow, strict, or absent. No request waits for it. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -31,13 +31,13 @@ const received = ({ asked }: Collector): number[][] => asked.map(({ json }) => j
 
 const mebibyte = 1_048_576;
 
-/** A collector that takes so many spans in one export and no more. */
+/** A collector that accepts at most this many spans in one export. */
 const takes = (most: number): Step => (response, asked) => answers({}, { status: (asked.json['spans'] as unknown[]).length > most ? 413 : 200 })(response, asked);
 
 const refuses = (status: number, headers: Record<string, string> = {}) => answers({ message: 'no' }, { status, headers });
 
 describe('the exporter', () => {
-  it('sends what has come together, in order', async () => {
+  it('sends the collected spans together, in order', async () => {
     const collector = await startCollector();
     const { exporter } = exporterTo(collector.url);
     for (const span of ['1', '2', '3']) exporter.add(span);
@@ -56,7 +56,7 @@ describe('the exporter', () => {
     expect(received(collector)).toEqual([[1, 2], [3]]);
   });
 
-  it.each([429, 502, 503, 504])('sends again what was answered by %i, when the collector says so', async (status) => {
+  it.each([429, 502, 503, 504])('sends a batch again after the answer %i, when the collector says so', async (status) => {
     const collector = await startCollector(refuses(status, { 'retry-after': '0' }), answers({}));
     const { exporter, lines } = exporterTo(collector.url);
     exporter.add('1');
@@ -66,7 +66,7 @@ describe('the exporter', () => {
     expect(lines).toEqual([]);
   });
 
-  it.each([400, 401, 404, 500, 302])('gives up at once what was answered by %i, and says why', async (status) => {
+  it.each([400, 401, 404, 500, 302])('drops a batch at once after the answer %i, and says why', async (status) => {
     const collector = await startCollector(refuses(status, { location: '/elsewhere' }));
     const { exporter, lines } = exporterTo(collector.url);
     exporter.add('1');
@@ -84,7 +84,7 @@ describe('the exporter', () => {
     expect(collector.asked[0]?.headers).toMatchObject({ 'content-encoding': 'gzip', 'content-type': 'application/json', 'x-token': 'secret' });
   });
 
-  it('puts no more than 1 MiB into a batch, and sends it at once when there is so much', async () => {
+  it('puts at most 1 MiB into a batch, and sends it at once when it is full', async () => {
     const collector = await startCollector();
     const { exporter } = exporterTo(collector.url, { intervalMs: 600_000 });
     const span = JSON.stringify('é'.repeat(200_000));
@@ -103,7 +103,7 @@ describe('the exporter', () => {
     expect(received(collector).map((spans) => spans.length)).toEqual([1, 1, 1]);
   });
 
-  it('halves a batch that is too large for the collector until it fits', async () => {
+  it('halves a batch that is too large for the collector, until it fits', async () => {
     const collector = await startCollector(takes(3));
     const { exporter, lines } = exporterTo(collector.url);
     for (let span = 0; span < 10; span++) exporter.add(String(span));
@@ -113,7 +113,7 @@ describe('the exporter', () => {
     expect(lines).toEqual([]);
   });
 
-  it('drops the one request that is too large by itself, and says that this is why', async () => {
+  it('drops a single request that is too large, and says so', async () => {
     const collector = await startCollector((response, asked) => answers({ message: 'too large' }, { status: asked.text.includes('huge') ? 413 : 200 })(response, asked));
     const { exporter, lines } = exporterTo(collector.url);
     for (const span of ['1', '2', '"huge"', '4']) exporter.add(span);
@@ -123,7 +123,7 @@ describe('the exporter', () => {
     expect(lines).toMatchObject([{ level: 'warn', msg: 'traces are dropped', reason, status: 413 }, { level: 'info', dropped: { [reason]: 1 } }]);
   });
 
-  it('says the first of each reason, and how many it dropped for each when that is over', async () => {
+  it('logs the first loss of each reason, and the number of losses when they end', async () => {
     const collector = await startCollector(refuses(400), refuses(400), refuses(401), answers({}));
     const { exporter, lines } = exporterTo(collector.url, { batchSize: 2 });
     for (let exports = 1; exports <= 4; exports++) {
@@ -139,7 +139,7 @@ describe('the exporter', () => {
     ]);
   });
 
-  it('does not fill the log where losses and arrivals take turns', async () => {
+  it('does not fill the log where losses and successes alternate', async () => {
     const collector = await startCollector((response, asked) => answers({}, { status: asked.text.includes('bad') ? 400 : 200 })(response, asked));
     const { exporter, lines } = exporterTo(collector.url, { batchSize: 1 });
     for (let turn = 0; turn < 20; turn++) {
@@ -152,7 +152,7 @@ describe('the exporter', () => {
     expect(lines[3]).toMatchObject({ dropped: { 'the collector answered 400': 19 } });
   });
 
-  it('keeps no more than its queue holds', async () => {
+  it('keeps at most as many spans as its queue holds', async () => {
     const collector = await startCollector(hangs);
     const { exporter, lines } = exporterTo(collector.url, { batchSize: 1, queueBytes: 50 });
     const before = Array.from({ length: 100 }, (_, at) => String(1000 + at));
@@ -165,7 +165,7 @@ describe('the exporter', () => {
     expect(all.length).toBeLessThanOrEqual(12);
   });
 
-  it('says what a collector did not take of a batch', async () => {
+  it('says how many spans of a batch a collector rejected', async () => {
     const collector = await startCollector(answers({ partialSuccess: { rejectedSpans: '2', errorMessage: 'too old' } }));
     const { exporter, lines } = exporterTo(collector.url);
     exporter.add('1');
@@ -187,7 +187,7 @@ describe('the exporter', () => {
     expect(JSON.stringify(lines)).not.toMatch(/b3Rl|hcaik/);
   });
 
-  it('takes an answer that is no JSON for what its status says', async () => {
+  it('judges an answer that is not JSON by its status', async () => {
     const collector = await startCollector(answers('fine'));
     const { exporter, lines } = exporterTo(collector.url);
     exporter.add('1');
@@ -195,7 +195,7 @@ describe('the exporter', () => {
     expect(lines).toEqual([]);
   });
 
-  it('sends what waits when it closes, even what waits for another try, and nothing after', async () => {
+  it('sends all waiting spans when it closes, also those that wait for a retry, and none after', async () => {
     const collector = await startCollector(refuses(503, { 'retry-after': '3600' }), answers({}));
     const { exporter, lines } = exporterTo(collector.url);
     exporter.add('1');
@@ -207,7 +207,7 @@ describe('the exporter', () => {
     expect(lines).toEqual([]);
   });
 
-  it('sends batches side by side when it closes', async () => {
+  it('sends batches in parallel when it closes', async () => {
     const under: (() => void)[] = [];
     const collector = await startCollector((response) => void under.push(() => response.writeHead(200).end('{}')));
     const { exporter, lines } = exporterTo(collector.url, { batchSize: 1 });
@@ -219,7 +219,7 @@ describe('the exporter', () => {
     expect(lines).toEqual([]);
   });
 
-  it('reads the beginning of an answer that has no end, and sends the next batch', async () => {
+  it('reads only the beginning of an answer without an end, and sends the next batch', async () => {
     const endless: Step = (response) => {
       const writing = setInterval(() => response.write('x'.repeat(16_384)), 1);
       response.once('close', () => clearInterval(writing));
@@ -247,7 +247,7 @@ describe('the exporter', () => {
     expect(lines).toMatchObject([{ level: 'warn', reason }, { level: 'info', dropped: { [reason]: 2 } }]);
   });
 
-  it('waits as long as the collector asks for, up to five minutes', () => {
+  it('waits as long as the collector asks, up to five minutes', () => {
     expect([0, 45_000, 600_000].map((askedMs) => pauseMs(1, askedMs))).toEqual([0, 45_000, 300_000]);
   });
 
@@ -274,7 +274,7 @@ describe('requests', () => {
     expect(Object.values(lines.at(-1)?.['dropped'] as Record<string, number>).reduce((sum, count) => sum + count)).toBe(20);
   });
 
-  it('are answered while the collector holds its connections and says nothing', async () => {
+  it('are answered while the collector accepts connections and does not answer', async () => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const gateway = await gatewayOf({ ...oneUpstream((await provider()).url), plugins: plugins(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`) });

@@ -1,4 +1,4 @@
-/** metadata/headers: X-Gateway-* as metadata, bounded, never an error. */
+/** metadata/headers: the headers X-Gateway-* become metadata, within limits and without errors. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,13 +20,13 @@ describe('metadata/headers', () => {
     ['keeps the prefix inside a name', { 'x-gateway-x-gateway-a': '1' }, { 'x-gateway-a': '1' }],
   ])('%s', (_, headers, wanted) => expect(read(headers)).toEqual(wanted));
 
-  it('takes __proto__ for a name like any other', () => {
+  it('treats __proto__ like any other name', () => {
     const { metadata } = withHeaders({}, { 'x-gateway-__proto__': 'x', 'x-gateway-constructor': 'y' }, limits);
     expect(Object.entries(metadata)).toEqual([['__proto__', 'x'], ['constructor', 'y']]);
     expect(({} as Record<string, unknown>)['x']).toBe(undefined);
   });
 
-  /** Node gives a header's bytes as characters of their own. */
+  /** Node gives each byte of a header as one character. */
   const asBytes = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
   it.each<[string, string, string]>([
@@ -36,13 +36,13 @@ describe('metadata/headers', () => {
     ['broken UTF-8', `${asBytes('ü')}\xff`, 'Ã¼ÿ'],
   ])('reads a value in %s', (_, sent, wanted) => expect(read({ 'x-gateway-city': sent })).toEqual({ city: wanted }));
 
-  it('counts characters, and leaves no half of one', () => {
+  it('counts characters, and cuts none in half', () => {
     const { metadata, changes } = withHeaders({}, { 'x-gateway-a': asBytes('ü'.repeat(256)) }, limits);
     expect([metadata['a'], changes]).toEqual(['ü'.repeat(256), []]);
     expect(read({ 'x-gateway-a': asBytes(`${'x'.repeat(255)}😀`) })['a']).toBe('x'.repeat(255));
   });
 
-  it('is found in the log by what the caller meant', async () => {
+  it('is found in the log by the text that the caller meant', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'metadata-test-'));
     const { chat, get, close } = await gatewayOf({ ...oneUpstream((await provider()).url), plugins: [...quietPlugins, 'log/journal'], server: { data_dir: folder } });
     const id = (await chat({}, { 'x-gateway-city': asBytes('München') })).headers.get('x-request-id');
@@ -52,12 +52,12 @@ describe('metadata/headers', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('gives the same object back where there is nothing', () => {
+  it('returns the same object where there is no metadata', () => {
     const key = { team: 'search' };
     expect(withHeaders(key, {}, limits).metadata).toBe(key);
   });
 
-  it('keeps within its limits whatever comes, and says when it cut', () => {
+  it('keeps any metadata within its limits, and says when it cuts', () => {
     const headers = fc.dictionary(fc.string({ maxLength: 300 }).map((name) => `x-gateway-${name}`), fc.string({ maxLength: 400 }), { maxKeys: 50 });
     fc.assert(
       fc.property(headers, (sent) => {
@@ -71,7 +71,7 @@ describe('metadata/headers', () => {
     );
   });
 
-  it('leaves what the key of the caller sets, and says so', async () => {
+  it('keeps the value that the key of the caller sets, and says so', async () => {
     const { chat, records } = await gatewayOf({ ...oneUpstream((await provider()).url), keys: [{ name: 'search', key: 'a-key-of-the-search-team', metadata: { Team: 'search' } }] });
     await chat({}, { authorization: 'Bearer a-key-of-the-search-team', 'x-gateway-team': 'evil', 'x-gateway-user': 'ann' });
     await chat({}, { authorization: 'Bearer a-key-of-the-search-team', 'x-gateway-team': 'search' });
@@ -79,7 +79,7 @@ describe('metadata/headers', () => {
     expect(records.map(({ adjustments }) => adjustments)).toEqual([[{ parameter: 'metadata', change: 'team is what the key sets' }], []]);
   });
 
-  it('may have a name with an underscore, by which limits, alerts and sessions go too', async () => {
+  it('may have a name with an underscore, which limits, alerts and sessions find too', async () => {
     const key = 'a-key-of-the-search-team';
     const by = 'meta.cost_center';
     const { chat } = await gatewayOf({
@@ -93,14 +93,14 @@ describe('metadata/headers', () => {
     expect(statuses).toEqual([200, 429]);
   });
 
-  it('flags a cut in the record and answers all the same', async () => {
+  it('flags a cut in the record, and answers the request', async () => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
     expect((await chat({}, { 'x-gateway-long': 'x'.repeat(300) })).status).toBe(200);
     expect(records[0]?.metadata['long']).toHaveLength(256);
     expect(records[0]?.adjustments).toEqual([{ parameter: 'metadata', change: 'cut to 32 entries of 256 characters' }]);
   });
 
-  it('takes its limits from the config', async () => {
+  it('reads its limits from the config', async () => {
     const plugins = quietPlugins.map((use) => (use === 'metadata/headers' ? { use, with: { max_entries: 1, max_length: 3 } } : use));
     const { chat, records } = await gatewayOf({ ...oneUpstream((await provider()).url), plugins });
     await chat({}, { 'x-gateway-a': '12345', 'x-gateway-b': '1' });

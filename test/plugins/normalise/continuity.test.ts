@@ -13,7 +13,7 @@ const calling = (id: string, more: object = {}): object => {
   return body;
 };
 
-/** The next turn as a client sends it that keeps only the fields it knows. */
+/** The next turn of a client that keeps only the fields that it knows. */
 const plainTurn = (id: string): object[] => [
   { role: 'user', content: 'hi' },
   { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: { name: 'weather', arguments: '{}' } }] },
@@ -39,7 +39,7 @@ afterEach(async () => {
   await upstream.close();
 });
 
-/** What each turn of an agent asks with. */
+/** The request of each turn of an agent. */
 const thinker = { model: 'thinker', tools: [{ type: 'function', function: { name: 'weather' } }] };
 
 describe('reasoning state in a tool loop', () => {
@@ -51,7 +51,7 @@ describe('reasoning state in a tool loop', () => {
     expect(sentBack()).toEqual([detail]);
   });
 
-  test('is left as the client gives it back', async () => {
+  test('stays as the client returns it', async () => {
     const gateway = await gatewayWith();
     upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
     await gateway.chat({ ...thinker });
@@ -61,7 +61,7 @@ describe('reasoning state in a tool loop', () => {
     expect(sentBack()).toEqual([{ ...detail, data: 'own' }]);
   });
 
-  test('is known as a piece of the kept one where it has tens of thousands of parts, whatever the order of their fields', async () => {
+  test('is recognised as a part of the kept state where it has tens of thousands of parts, with their fields in any order', async () => {
     const gateway = await gatewayWith();
     const parts = Array.from({ length: 40_000 }, (_, at) => ({ type: 'reasoning.text', text: `word ${at}`, format: 'x', index: 0 }));
     upstream.script(answers(calling('call_1', { reasoning_details: parts })), answers(completion('Warm.')));
@@ -72,7 +72,7 @@ describe('reasoning state in a tool loop', () => {
     expect(sentBack()).toEqual([{ ...parts[0], text: parts.map(({ text }) => text).join('') }]);
   });
 
-  test('goes into one message, however many name the call', async () => {
+  test('goes into one message, although several name the call', async () => {
     const gateway = await gatewayWith();
     upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
     await gateway.chat({ ...thinker });
@@ -88,7 +88,7 @@ describe('reasoning state in a tool loop', () => {
     expect(sentBack()).toEqual([detail]);
   });
 
-  test('stays in its conversation where the provider counts its calls anew in each', async () => {
+  test('stays in its conversation where the provider uses the same call ids in each', async () => {
     const gateway = await gatewayWith();
     const thoughtOf = (data: string): object => calling('functions.weather:0', { reasoning_details: [{ ...detail, data }] });
     upstream.script(answers(thoughtOf('of Rome')), answers(thoughtOf('of Oslo')), answers(completion('Warm.')));
@@ -99,7 +99,7 @@ describe('reasoning state in a tool loop', () => {
     expect(upstream.asked.slice(2).map(({ json }) => json['messages'][1].reasoning_details?.[0].data)).toEqual(['of Rome', 'of Oslo', undefined]);
   });
 
-  test('goes to its own step where each answer of the provider begins with the same id', async () => {
+  test('goes to its own step where each answer of the provider begins with the same call id', async () => {
     const gateway = await gatewayWith();
     upstream.script(...['first', 'second'].map((data) => answers(calling('call_0', { reasoning_details: [{ ...detail, data }] }))), answers(completion('Warm.')));
     const [question, ...step] = plainTurn('call_0');
@@ -116,7 +116,7 @@ describe('reasoning state in a tool loop', () => {
     expect(sentBack()).toBeUndefined();
   });
 
-  test('is not given to a key whose name is the beginning of the other name', async () => {
+  test('is not given to a key whose name begins like that of its owner', async () => {
     const gateway = await gatewayWith({ keys: [{ name: 'team blue', key: 'key-a' }, { name: 'team', key: 'key-b' }] });
     upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
     await gateway.chat({ ...thinker }, { authorization: 'Bearer key-a' });
@@ -124,7 +124,7 @@ describe('reasoning state in a tool loop', () => {
     expect(sentBack()).toBeUndefined();
   });
 
-  test('is bounded: the oldest goes first', async () => {
+  test('is limited: the oldest is removed first', async () => {
     const plugins = quietPlugins.map((use) => (use === 'normalise/continuity' ? { use, with: { max_bytes: 2048 } } : use));
     const gateway = await gatewayWith({ plugins });
     for (let turn = 0; turn < 20; turn++) {
@@ -143,7 +143,7 @@ describe('an opaque string that comes back alone', () => {
   const answered = (more: object = {}): object => completion('Warm.', { content: 'Warm.', reasoning: 'Think.', reasoning_details: [{ ...detail, ...more }] });
   const bare = (more: object = {}): object[] => [{ role: 'user', content: 'hi' }, { role: 'assistant', content: 'Warm.', reasoning_details: [{ type: 'reasoning.encrypted', data: 'sealed', ...more }] }, { role: 'user', content: 'And now?' }];
 
-  test('goes back whole to who issued it', async () => {
+  test('goes back whole to its issuer', async () => {
     const gateway = await gatewayWith();
     upstream.script(answers(answered()), answers(completion('Cold.')));
     await gateway.chat({ ...thinker });
@@ -151,7 +151,7 @@ describe('an opaque string that comes back alone', () => {
     expect(sentBack()).toEqual([detail]);
   });
 
-  test('brings the pieces back that came before it', async () => {
+  test('goes back with the pieces before it', async () => {
     const gateway = await gatewayWith();
     upstream.script(answers(completion('Warm.', { content: 'Warm.', reasoning_details: [{ type: 'reasoning.text', text: 'Thi', index: 0 }, { type: 'reasoning.text', text: 'nk.', index: 0 }, detail] })), answers(completion('Cold.')));
     await gateway.chat({ ...thinker });
@@ -159,7 +159,7 @@ describe('an opaque string that comes back alone', () => {
     expect(sentBack()).toEqual([{ type: 'reasoning.text', text: 'Think.', index: 0 }, detail]);
   });
 
-  test('is left out where nobody knows who issued it, also for another key', async () => {
+  test('is left out where its issuer is unknown, also for another key', async () => {
     const gateway = await gatewayWith({ keys: [{ name: 'a', key: 'key-a' }, { name: 'b', key: 'key-b' }] });
     upstream.script(answers(answered()), answers(completion('Cold.')), answers(completion('Cold.')));
     await gateway.chat({ ...thinker }, { authorization: 'Bearer key-a' });
@@ -175,7 +175,7 @@ describe('a change of the config', () => {
   beforeEach(() => {
     states = new States();
   });
-  /** As the reload does it: the next gateway starts, then the one before ends. */
+  /** Does as a reload does: the next gateway starts, then the previous one ends. */
   const changed = async (old: TestGateway | null, more: object = {}): Promise<TestGateway> => {
     const plugins = quietPlugins.map((use) => (use === 'normalise/continuity' ? { use, with: more } : use));
     const next = await gatewayWith({ plugins }, states);
@@ -192,7 +192,7 @@ describe('a change of the config', () => {
     return sentBack() !== undefined;
   };
 
-  test('forgets nothing in the middle of a tool loop', async () => {
+  test('loses no state in the middle of a tool loop', async () => {
     const first = await changed(null);
     await learn(first, 'call_1');
     const second = await changed(first);
@@ -200,14 +200,14 @@ describe('a change of the config', () => {
     expect(await remembers(await changed(second, { ttl_seconds: 60 }), 'call_1')).toBe(true);
   });
 
-  test('of the bounds holds for what is there, and the oldest goes first', async () => {
+  test('of the limits applies to the kept state, and removes the oldest first', async () => {
     const first = await changed(null);
     for (let turn = 0; turn < 20; turn++) await learn(first, `call_${turn}`);
     const second = await changed(first, { max_bytes: 2048 });
     expect([await remembers(second, 'call_0'), await remembers(second, 'call_19')]).toEqual([false, true]);
   });
 
-  test('that is not taken leaves the bounds as they are', async () => {
+  test('that is refused does not change the limits', async () => {
     const first = await changed(null);
     await learn(first, 'call_1');
     const refused = await changed(null, { max_bytes: 1024, ttl_seconds: 1 });
@@ -217,7 +217,7 @@ describe('a change of the config', () => {
     expect(await remembers(first, 'call_1')).toBe(true);
   });
 
-  test('to another data directory, or an end, leaves nothing behind', async () => {
+  test('to another data directory, or a stop, keeps no state', async () => {
     const first = await changed(null);
     await learn(first, 'call_1');
     expect(await remembers(await gatewayWith(), 'call_1')).toBe(false);
@@ -230,7 +230,7 @@ describe('with Redis', () => {
   const sharing = (url: string): object => ({ plugins: quietPlugins.map((use) => (use === 'normalise/continuity' ? { use, with: { redis_url: url } } : use)) });
   const health = async (gateway: TestGateway): Promise<any> => ((await (await gateway.get('/')).json()) as any).health;
 
-  test('is shared by two gateways, and lost without harm when Redis goes', async () => {
+  test('is shared by two gateways, and its loss with Redis fails no request', async () => {
     const redis = await startRedis();
     const [one, two] = [await gatewayWith(sharing(redis.url) as any), await gatewayWith(sharing(redis.url) as any)];
     await expect.poll(async () => (await health(one)).redis).toEqual({ connected: true });

@@ -1,4 +1,4 @@
-/** normalise/reasoning: two ways to say one thing, made one. What each sentence means end to end is in core/spec.test.ts. */
+/** normalise/reasoning: `reasoning_effort` and `reasoning` become one setting. core/spec.test.ts tests the settings end to end. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../core/chat.ts';
@@ -28,11 +28,11 @@ describe('normalise/reasoning', () => {
     [{ reasoning_effort: null }, { effort: null, maxTokens: null }],
   ])('%o becomes %o', (more, wanted) => expect(reasoningOf(more)).toMatchObject(wanted));
 
-  it('leaves neither field to be sent on twice', () => {
+  it('sends neither field on a second time', () => {
     expect(withReasoning(request({ reasoning_effort: 'low', reasoning: { max_tokens: 5 }, other: 1 })).rest).toEqual({ other: 1 });
   });
 
-  it('leaves what else stands in `reasoning` to the provider', () => {
+  it('sends the other fields of `reasoning` to the provider', () => {
     const { reasoning, rest } = withReasoning(request({ reasoning: { effort: 'low', exclude: true, enabled: null } }));
     expect([reasoning, rest]).toMatchObject([{ effort: 'low', maxTokens: null }, { reasoning: { exclude: true } }]);
   });
@@ -62,7 +62,7 @@ describe('normalise/reasoning', () => {
     expect(() => reasoningOf(more)).toThrow(expect.objectContaining({ code, param }) as Error);
   });
 
-  it('never has both an effort and a budget, and refuses in its own words or not at all', () => {
+  it('never gives both an effort and a budget, and refuses only with its own errors', () => {
     const effort = fc.option(fc.constantFrom<unknown>(...efforts, 'other', 5));
     const sent = fc.record({ reasoning_effort: effort, reasoning: fc.option(fc.record({ effort, max_tokens: fc.option(fc.oneof(fc.integer(), fc.double(), fc.string())) }, { requiredKeys: [] })) }, { requiredKeys: [] });
     fc.assert(
@@ -79,7 +79,7 @@ describe('normalise/reasoning', () => {
 });
 
 describe('the effort of auto-routed requests', () => {
-  it('goes to an alias without a version, and to none with one', async () => {
+  it('is set for an alias without a version, and not for one with a version', async () => {
     const up = await provider(answers(completion('hello')));
     const { chat } = await gatewayOf({ providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } }, models: [{ id: 'gpt-5.6-sol', aliases: ['gpt-5.6', 'gpt-5.6-2026-04-23'], free: true, providers: [{ providerId: 'up', reasoning: { efforts: ['none', 'medium', 'high'] } }] }] });
     for (const model of ['gpt-5.6-sol', 'gpt-5.6', 'gpt-5.6-2026-04-23', 'up/gpt-5.6']) await chat({ model });
@@ -87,7 +87,7 @@ describe('the effort of auto-routed requests', () => {
   });
 });
 
-describe('what other APIs write', () => {
+describe('the spelling of other APIs', () => {
   it.each<[object, object]>([
     [{ reasoning_effort: 'max' }, { effort: 'xhigh', maxTokens: null, field: 'reasoning_effort' }],
     [{ reasoning: { effort: 'max' } }, { effort: 'xhigh', maxTokens: null, field: 'reasoning.effort' }],
@@ -106,12 +106,12 @@ describe('what other APIs write', () => {
     [{ thinking: null }, { effort: null, maxTokens: null }],
   ])('%o becomes %o', (more, wanted) => expect(reasoningOf(more)).toEqual(wanted));
 
-  it('says that max was taken as xhigh', () => {
+  it('says that max became xhigh', () => {
     expect(withReasoning(request({ reasoning_effort: 'max' })).adjustments).toEqual([{ parameter: 'reasoning_effort', change: 'taken as xhigh' }]);
     expect(withReasoning(request({ reasoning_effort: 'high' }))).not.toHaveProperty('adjustments');
   });
 
-  it('leaves what else stands in `thinking`, and types of a vendor, to the provider', () => {
+  it('sends the other fields of `thinking`, and a vendor’s own types, to the provider', () => {
     expect(withReasoning(request({ thinking: { type: 'enabled', clear_thinking: false } })).rest).toEqual({ thinking: { clear_thinking: false } });
     expect(withReasoning(request({ thinking: { type: 'enabled', budget_tokens: 2000 } })).rest).toEqual({});
     const { reasoning, rest } = withReasoning(request({ thinking: { type: 'auto', budget_tokens: 5 } }));
@@ -132,7 +132,7 @@ describe('what other APIs write', () => {
     expect(() => reasoningOf(more)).toThrow(expect.objectContaining({ code, param, status: 400 }) as Error);
   });
 
-  it('asks a model that reasons for none, and one that does not for nothing', async () => {
+  it('asks a model that reasons not to, and sends nothing to a model that does not reason', async () => {
     const up = await provider(answers(completion('hello')));
     const entry = { dialect: 'openai-chat', base_url: up.url, api_key: 'k' };
     const { chat } = await gatewayOf({

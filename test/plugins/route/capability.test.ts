@@ -1,4 +1,4 @@
-/** route/capability: candidates that cannot do what is asked are left out; when none is left, the caller learns what it was. */
+/** route/capability: candidates that cannot do what the request asks are left out; if none is left, the error says what the request asked. */
 import { describe, expect, it } from 'vitest';
 import { errorOf, gatewayOf, provider } from '../../core/scene.ts';
 
@@ -25,19 +25,19 @@ const wishes: [string, object, object, string, string][] = [
 ];
 
 describe('a request for', () => {
-  it.each(wishes)('%s goes to a provider that can', async (_, wish, unable) => {
+  it.each(wishes)('%s goes to a provider that supports it', async (_, wish, unable) => {
     const { chat } = await house(unable, all);
     expect((await chat(wish)).headers.get('x-provider')).toBe('p1');
   });
 
-  it.each(wishes)('%s that nobody can meet says so', async (_, wish, unable, code, param) => {
+  it.each(wishes)('%s that no provider supports is refused with an error that says so', async (_, wish, unable, code, param) => {
     const { chat, records } = await house(unable, unable);
     const response = await chat(wish);
     expect([response.status, await errorOf(response)]).toMatchObject([400, { type: 'invalid_request_error', code, param, message: expect.stringContaining('"plain"') }]);
     expect(records[0]).toMatchObject({ outcome: 'refused', ruledOut: [{ by: 'route/capability' }, { by: 'route/capability' }] });
   });
 
-  it.each(wishes)('%s that a provider without its key could meet names the variable', async (_, wish, unable) => {
+  it.each(wishes)('%s that only a provider without its key supports names the variable of the key', async (_, wish, unable) => {
     const { chat } = await gatewayOf({
       providers: { off: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9', api_key: '${OFF_KEY}' }, on: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9', api_key: 'k' } },
       models: [{ id: 'plain', free: true, providers: [{ providerId: 'off', externalId: 'x', ...all }, { providerId: 'on', externalId: 'x', ...unable }] }],
@@ -46,12 +46,12 @@ describe('a request for', () => {
     expect([response.status, await errorOf(response)]).toMatchObject([503, { code: 'no_provider_available', message: expect.stringContaining('OFF_KEY is not set') }]);
   });
 
-  it('nothing special goes to anybody', async () => {
+  it('nothing special may go to any provider', async () => {
     const { chat } = await house({ streaming: false, tools: false, vision: false, reasoning: false });
     expect((await chat({})).status).toBe(200);
   });
 
-  it('an empty list of tools asks for none', async () => {
+  it('an empty list of tools is not a request for tools', async () => {
     const { chat } = await house({ ...all, tools: false });
     expect((await chat({ tools: [] })).status).toBe(200);
   });
@@ -79,12 +79,12 @@ const reading = (...list: string[]): object => ({ architecture: { input_modaliti
 const json = { response_format: { type: 'json_object' } };
 const schema = { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' } } } };
 
-describe('what the entry of a model says of it', () => {
+describe('the capabilities in the entry of a model', () => {
   it.each<[string, object, object, object, string]>([
     ...(['audio', 'file', 'video'] as const).map((kind): [string, object, object, object, string] => [kind, kinds[kind], reading(), reading(kind), 'messages']),
     ['JSON', json, { json_output: false }, { json_output: true }, 'response_format'],
     ['a schema', schema, { json_output: true, structured_outputs: false }, { structured_outputs: true }, 'response_format'],
-  ])('sends %s to a model that can, and refuses it before a provider is asked where none can', async (_, wish, unable, able, param) => {
+  ])('send %s to a model that supports it, and without one it is refused before a provider is asked', async (_, wish, unable, able, param) => {
     const { chat, records, asked } = await models(unable, able);
     expect((await chat(wish)).status).toBe(200);
     const refusal = await chat({ ...wish, model: 'm0' });
@@ -94,13 +94,13 @@ describe('what the entry of a model says of it', () => {
     expect(records[0]?.ruledOut).toEqual([{ provider: 'up', model: 'm0', by: 'route/capability', reason: expect.stringMatching(/^(takes|gives) no /) }]);
   });
 
-  it('is what nobody knows where it says nothing: then the provider decides', async () => {
+  it('are unknown where the entry does not name them: then the provider decides', async () => {
     const { chat, asked } = await models({});
     for (const wish of [...Object.values(kinds), json, schema]) expect((await chat(wish)).status).toBe(200);
     expect(asked()).toHaveLength(5);
   });
 
-  it('is little where it names images alone: another model that names the kind comes first', async () => {
+  it('that name only images come after a model that names the kind', async () => {
     const { chat, asked } = await models(reading('image'), {}, reading('image', 'audio'));
     await chat({ ...kinds.audio, model: 'm0' });
     await chat(kinds.video);
@@ -108,7 +108,7 @@ describe('what the entry of a model says of it', () => {
     expect(asked()).toEqual(['x0', 'x0', 'x1']);
   });
 
-  it('that answers by a schema answers in JSON too', async () => {
+  it('that include answers by a schema include answers in JSON', async () => {
     const { chat } = await models({ json_output: false, structured_outputs: true });
     expect((await chat(json)).status).toBe(200);
   });
@@ -118,14 +118,14 @@ describe('a prompt', () => {
   const words = (count: number): object => ({ messages: [{ role: 'user', content: 'word '.repeat(count) }] });
   const tool2 = [{ type: 'function', function: { name: 'f', description: 'word '.repeat(3000), parameters: {} } }];
 
-  it('that is much longer than a context goes to a larger one', async () => {
+  it('that is much longer than a context goes to a model with a larger one', async () => {
     const { chat, records, asked } = await models({ context_length: 1000 }, { context_length: 10_000 });
     expect((await chat(words(3000))).status).toBe(200);
     expect(asked()).toEqual(['x1']);
     expect(records[0]?.ruledOut).toEqual([{ provider: 'up', model: 'm0', by: 'route/capability', reason: expect.stringMatching(/^has a smaller context than the prompt, which is about 30\d\d tokens$/) }]);
   });
 
-  it('that fits no context is refused before a provider is asked', async () => {
+  it('that is too long for every context is refused before a provider is asked', async () => {
     const { chat, up } = await models({ context_length: 1000 }, { context_length: 1200 });
     const refusal = await chat(words(3000));
     expect([refusal.status, await errorOf(refusal)]).toMatchObject([400, { code: 'context_length_exceeded', param: 'messages', message: expect.stringMatching(/about 30\d\d tokens, and the context of "plain" is 1200/) }]);
@@ -138,13 +138,13 @@ describe('a prompt', () => {
     ['as long as the estimate may err', { context_length: 1000 }, words(1900)],
     ['to a model whose context nobody knows', {}, words(3000)],
     ['with a large image', { context_length: 1000 }, { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(50_000)}` } }] }] }],
-  ])('%s is the provider’s to judge', async (_, entry, wish) => {
+  ])('%s is judged by the provider', async (_, entry, wish) => {
     const { chat } = await models(entry);
     expect((await chat(wish)).status).toBe(200);
   });
 });
 
-describe('what a wildcard lets through', () => {
+describe('a model that a wildcard allows', () => {
   it.each([['alone', []], ['beside a model that can everything', [all]], ['beside one that can nothing', [{ streaming: false }]]])('is judged by its own entry, %s', async (_, others: object[]) => {
     const { url } = await provider();
     const { chat } = await gatewayOf({

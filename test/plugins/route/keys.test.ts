@@ -11,7 +11,7 @@ const fault = (status: number, headers: Record<string, string> = {}): Step => an
 const keyOf = ({ headers }: Asked): string => String(headers.authorization).replace('Bearer ', '');
 const once = { routing: { default: { strategy: 'ordered', max_attempts: 5, retry: { same_target: 0, max_ms: 50 } } } };
 
-/** Answers by the key that asks. */
+/** Answers depending on the key of the request. */
 const byKey = (steps: Readonly<Record<string, Step>>): Step => (response, asked) => (steps[keyOf(asked)] ?? fine)(response, asked);
 
 interface Pool extends TestGateway {
@@ -32,19 +32,19 @@ async function ask({ chat }: TestGateway, times: number): Promise<number[]> {
 }
 
 describe('a provider with several keys', () => {
-  it('gets its requests spread over them', async () => {
+  it('gets its requests spread over the keys', async () => {
     const gateway = await pool(['a', 'b', 'c']);
     await ask(gateway, 6);
     expect(gateway.up.asked.map(keyOf)).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
   });
 
-  it('gets the requests of a key that rests spread over all others', async () => {
+  it('gets the requests of a resting key spread over all other keys', async () => {
     const gateway = await pool(['a', 'b', 'c'], byKey({ a: fault(429, { 'retry-after': '60' }) }));
     await ask(gateway, 7);
     expect(gateway.up.asked.map(keyOf)).toEqual(['a', 'b', 'b', 'c', 'b', 'c', 'b', 'c']);
   });
 
-  it('gets them spread where a request may go to two of its models', async () => {
+  it('gets requests spread over the keys also where they may go to two of its models', async () => {
     const up = await provider(fine);
     const auto = { strategy: 'ordered', candidates: ['plain', 'thinker'] };
     const config = oneUpstream(up.url, { routing: { ...once.routing, models: { auto } } });
@@ -53,7 +53,7 @@ describe('a provider with several keys', () => {
     expect(up.asked.map(keyOf)).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
   });
 
-  it('is asked with the next key after a rate limit, and with the limited one no more', async () => {
+  it('is asked with the next key after a rate limit, and no more with the limited key', async () => {
     const gateway = await pool(['a', 'b'], byKey({ a: fault(429, { 'retry-after': '60' }) }));
     expect(await ask(gateway, 4)).toEqual([200, 200, 200, 200]);
     expect(gateway.up.asked.map(keyOf)).toEqual(['a', 'b', 'b', 'b', 'b']);
@@ -68,14 +68,14 @@ describe('a provider with several keys', () => {
     expect(gateway.up.asked).toHaveLength(3);
   });
 
-  it.each([[401, 1], [403, 2]])('rests a key for all models after a 401, and for the model alone after a 403 (%i)', async (status, calls) => {
+  it.each([[401, 1], [403, 2]])('has a key rest for all models after a 401, and for one model after a 403 (%i)', async (status, calls) => {
     const gateway = await pool(['a', 'b'], byKey({ a: fault(status) }));
     await gateway.chat({ model: 'plain' });
     for (let at = 0; at < 4; at++) await gateway.chat({ model: 'thinker' });
     expect(gateway.up.asked.filter((asked) => keyOf(asked) === 'a')).toHaveLength(calls);
   });
 
-  it('is left for another provider after a failure that is not the key\'s', async () => {
+  it('is followed by the next provider after a failure that is not the key\'s', async () => {
     const [one, two] = [await provider(fault(503)), await provider(fine)];
     const config = twoUpstreams(one.url, two.url, once);
     const providers = config['providers'] as Record<string, object>;
@@ -123,7 +123,7 @@ describe('a conversation with reasoning', () => {
     expect(gateway.up.asked.map((asked) => thoughtsSent(asked).length)).toEqual([0, 1, 1, 1]);
   });
 
-  it('goes on with another key while that one rests, without what only that one can read', async () => {
+  it('continues with another key while that key rests, without the state that only that key can read', async () => {
     let isLimited = false;
     const gateway = await thinking((reply, asked) => (isLimited && keyOf(asked) === 'a' ? fault(429, { 'retry-after': '60' }) : answers(response))(reply, asked));
     const turn = await nextTurn(await gateway.chat({}));
@@ -133,7 +133,7 @@ describe('a conversation with reasoning', () => {
     expect(others.map(thoughtsSent)).toEqual([[], []]);
   });
 
-  it('says which key reasoned', async () => {
+  it('names the key that reasoned', async () => {
     const gateway = await thinking(answers(response));
     const { choices } = (await (await gateway.chat({})).json()) as { choices: { message: { reasoning_details: object[] } }[] };
     expect(choices[0]?.message.reasoning_details).toMatchObject([{ ...thought, provider: 'up#1' }]);

@@ -1,4 +1,4 @@
-/** route/policy: the order in which candidates are tried, or begin. */
+/** route/policy: the order in which candidates are tried. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Explanation } from '../../../core/pipeline/hooks.ts';
 import { Shares } from '../../../plugins/route/policy/shares.ts';
@@ -7,7 +7,7 @@ import { answers, completion, hangs } from '../../_kit/upstream.ts';
 import type { Step } from '../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
 
-// how fast a provider is goes by a clock that only the provider moves: whatever else takes time here is not measured
+// only the provider moves the clock of its speed, so the time of other work is not measured
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => void vi.useRealTimers());
 
@@ -26,32 +26,32 @@ async function order(strategy: string, pricing: readonly (object | undefined)[],
 }
 
 describe('route/policy', () => {
-  it('ordered keeps to the file', async () => {
+  it('ordered follows the file', async () => {
     expect(await order('ordered', [price('3', '3'), price('1', '1'), price('2', '2')], 2)).toEqual([['p0', 'p1', 'p2'], ['p0', 'p1', 'p2']]);
   });
 
-  it('balanced begins each request at the next one', async () => {
+  it('balanced begins each request at the next candidate', async () => {
     expect(await order('balanced', [undefined, undefined, undefined], 4)).toEqual([['p0', 'p1', 'p2'], ['p1', 'p2', 'p0'], ['p2', 'p0', 'p1'], ['p0', 'p1', 'p2']]);
   });
 
-  it('cheapest goes by price', async () => {
+  it('cheapest orders by price', async () => {
     expect(await order('cheapest', [price('3', '3'), price('1', '1'), price('2', '2')])).toEqual([['p1', 'p2', 'p0']]);
   });
 
-  it('cheapest counts three prompt tokens to one of the answer', async () => {
+  it('cheapest weighs three prompt tokens and one of the answer', async () => {
     expect(await order('cheapest', [price('2', '1'), price('1', '3')])).toEqual([['p1', 'p0']]);
   });
 
-  it('cheapest compares as decimals, not as text', async () => {
+  it('cheapest compares prices as decimals, not as text', async () => {
     expect(await order('cheapest', [price('0.00001', '0.00001'), price('0.000009', '0.000009'), price('0.0000000001', '0')])).toEqual([['p2', 'p1', 'p0']]);
   });
 
-  it('cheapest goes by the price of the hour', async () => {
+  it('cheapest uses the price of the hour', async () => {
     const always = { ...price('1', '1'), peak: { hours: ['00:00-12:00', '12:00-00:00'], prompt: '9' } };
     expect(await order('cheapest', [always, price('2', '2')])).toEqual([['p1', 'p0']]);
   });
 
-  it('cheapest keeps the order of equals', async () => {
+  it('cheapest keeps the order of equal prices', async () => {
     expect(await order('cheapest', [price('1', '1'), price('1', '1')], 2)).toEqual([['p0', 'p1'], ['p0', 'p1']]);
   });
 });
@@ -68,7 +68,7 @@ const after = (ms: number): Step => async (response, asked) => {
   await fine(response, asked);
 };
 
-/** Which provider each of so many requests begins with. */
+/** The first provider of each of this many requests. */
 async function begins(strategy: string, offers: Readonly<Record<string, Offer>>, times: number): Promise<string[]> {
   const ups = await Promise.all(Object.entries(offers).map(async ([id, { step = fine }]) => [id, await provider(step)] as const));
   const { chat, records } = await gatewayOf({
@@ -83,18 +83,18 @@ async function begins(strategy: string, offers: Readonly<Record<string, Offer>>,
 const count = (names: readonly string[]): Record<string, number> => Object.fromEntries(Array.from(Map.groupBy(names, (one) => one), ([one, all]) => [one, all.length]));
 
 describe('weighted', () => {
-  it('gives each its share, evenly mixed', async () => {
+  it('gives each candidate its share, evenly mixed', async () => {
     const names = await begins('weighted', { a: { weight: 3 }, b: {} }, 8);
     expect(names.join('')).toBe('aabaaaba');
   });
 
-  it('gives the share of a target that rests to all others, and not to its neighbour', async () => {
+  it('gives the share of a resting target to all others, not to the next one', async () => {
     const limited = answers({ error: { message: 'slow down' } }, { status: 429, headers: { 'retry-after': '300' } });
     const [asked, ...behind] = await begins('weighted', { a: { step: limited }, b: {}, c: {}, d: { weight: 2 } }, 41);
     expect([asked, count(behind)]).toEqual(['d', { a: 1, b: 10, c: 10, d: 19 }]);
   });
 
-  it('multiplies the weight of a model with that of its provider', async () => {
+  it('multiplies the weight of a model by that of its provider', async () => {
     const up = await provider();
     const ids = ['p', 'q'];
     const { chat, records } = await gatewayOf({
@@ -111,11 +111,11 @@ describe('weighted', () => {
 });
 
 describe('fastest', () => {
-  it('measures each once, and then asks the one that answers soonest', async () => {
+  it('measures each target once, and then asks the fastest', async () => {
     expect(await begins('fastest', { slow: { step: after(150) }, quick: {}, slower: { step: after(200) } }, 6)).toEqual(['slow', 'quick', 'slower', 'quick', 'quick', 'quick']);
   });
 
-  it('says of a target that is being measured that its speed is not known yet', async () => {
+  it('says that the speed of a target that is being measured is not known yet', async () => {
     const [one, two] = [await provider(hangs), await provider()];
     const { chat, post } = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'fastest' } } }));
     const leaves = new AbortController();
@@ -129,15 +129,15 @@ describe('fastest', () => {
 });
 
 describe('balanced', () => {
-  it('takes turns where nothing tells targets apart', async () => {
+  it('takes turns where targets do not differ', async () => {
     expect((await begins('balanced', { a: {}, b: {} }, 8)).join('')).toBe('abababab');
   });
 
-  it('gives more to the cheap, and some to all', async () => {
+  it('gives more to cheap targets, and some to all', async () => {
     expect(count(await begins('balanced', { dear: { price: '0.000004' }, cheap: { price: '0.000001' } }, 20))).toEqual({ cheap: 16, dear: 4 });
   });
 
-  it('gives less to those that fail', async () => {
+  it('gives less to targets that fail', async () => {
     let calls = 0;
     const failsOften: Step = (response, asked) => (calls++ % 2 === 0 ? answers({ error: { message: 'no' } }, { status: 500 }) : fine)(response, asked);
     const { good = 0, bad = 0 } = count(await begins('balanced', { bad: { step: failsOften }, good: {} }, 40));
@@ -145,12 +145,12 @@ describe('balanced', () => {
     expect(bad).toBeGreaterThan(3);
   });
 
-  it('gives less to the slow', async () => {
+  it('gives less to slow targets', async () => {
     const { quick = 0, slow = 0 } = count(await begins('balanced', { slow: { step: after(700) }, quick: {} }, 8));
     expect(quick).toBeGreaterThan(slow);
   });
 
-  it('takes turns also with a target that another policy measured in vain', async () => {
+  it('takes turns also with a target whose measurement by another policy failed', async () => {
     const refuses = answers({ error: { message: 'no' } }, { status: 400 });
     const [one, two] = [await provider(fine), await provider(refuses, fine)];
     const quick = { strategy: 'fastest', candidates: ['plain'] };

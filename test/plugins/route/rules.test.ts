@@ -1,4 +1,4 @@
-/** route/rules: which candidates a request gets, by what it is. */
+/** route/rules: the candidates of a request, chosen by its properties. */
 import { describe, expect, it } from 'vitest';
 import { gatewayOf, provider } from '../../core/scene.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
@@ -8,7 +8,7 @@ const able = { streaming: true, tools: true, vision: true, reasoning: true };
 const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }];
 const image = { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] };
 
-/** A gateway whose policy `auto` gives `usual`, and `chosen` where the rule fits. */
+/** A gateway whose policy `auto` gives `usual`, or `chosen` where the rule matches. */
 async function withRules(rules: readonly object[], more: Record<string, unknown> = {}): Promise<TestGateway> {
   const up = await provider();
   return await gatewayOf({
@@ -40,7 +40,7 @@ describe('a rule', () => {
     ['a large answer', { max_tokens: '>1000' }, { max_tokens: 2000 }, {}],
     ['a metadata value whose name has an underscore and a dot', { 'meta.cost_center.v2': 'gold' }, {}, { 'x-gateway-cost_center.v2': 'gold' }],
     ['all of several', { stream: true, 'meta.tier': 'gold' }, { stream: true }, { 'x-gateway-tier': 'gold' }],
-  ])('fits %s', async (_, condition, body, headers) => {
+  ])('matches %s', async (_, condition, body, headers) => {
     expect(await servedBy(await withRules(when(condition)), body, headers as Record<string, string>)).toBe('chosen');
   });
 
@@ -53,16 +53,16 @@ describe('a rule', () => {
     ['a short prompt', { prompt_tokens: '>100' }, {}, {}],
     ['an answer without a limit', { max_tokens: '>1000' }, {}, {}],
     ['some of several', { stream: true, 'meta.tier': 'gold' }, { stream: true }, {}],
-  ])('does not fit %s', async (_, condition, body, headers) => {
+  ])('does not match %s', async (_, condition, body, headers) => {
     expect(await servedBy(await withRules(when(condition)), body, headers as Record<string, string>)).toBe('usual');
   });
 
-  it('counts before those behind it', async () => {
+  it('counts before later rules', async () => {
     const gateway = await withRules([...when({ stream: false }), { when: { stream: false }, candidates: ['second'] }]);
     expect(await servedBy(gateway, {})).toBe('chosen');
   });
 
-  it('asks a target once that is a fallback too', async () => {
+  it('asks a target only once if it is a fallback too', async () => {
     const up = await provider(answers({ error: { message: 'no' } }, { status: 500 }));
     const gateway = await withRules([], {
       providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } },
@@ -72,17 +72,17 @@ describe('a rule', () => {
     expect(up.asked.map(({ json }) => json['model'])).toEqual(['chosen', 'second']);
   });
 
-  it('leaves a request alone that names its provider', async () => {
+  it('does not change a request that names its provider', async () => {
     const gateway = await withRules(when({ stream: false }), { routing: { models: { usual: { rules: when({ stream: false }) } } } });
     expect(await servedBy(gateway, { model: 'usual' })).toBe('chosen');
     expect(await servedBy(gateway, { model: 'up/usual' })).toBe('usual');
   });
 
-  it('fits the name of a key, and gives a key no model that it may not use', async () => {
+  it('matches the name of a key, and gives a key no model that it may not use', async () => {
     const gateway = await withRules(when({ key: 'team-*' }), { keys: [{ name: 'team-a', key: 'key-a', models: ['auto'] }, { name: 'team-b', key: 'key-b', models: ['usual'] }, { name: 'other', key: 'key-c' }], routing: { models: { auto: { candidates: ['usual'], rules: when({ key: 'team-*' }) }, usual: { rules: when({ key: 'team-*' }) } } } });
     expect(await servedBy(gateway, {}, { authorization: 'Bearer key-a' })).toBe('chosen');
     expect(await servedBy(gateway, {}, { authorization: 'Bearer key-c' })).toBe('usual');
-    // the name that it asks for is its own, so the models behind it are too
+    // the key may use the name that it asks for, and so the models of that name
     expect(await servedBy(gateway, { model: 'usual' }, { authorization: 'Bearer key-b' })).toBe('chosen');
     expect((await gateway.chat({ model: 'auto' }, { authorization: 'Bearer key-b' })).status).toBe(403);
   });

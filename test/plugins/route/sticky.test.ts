@@ -53,7 +53,7 @@ describe('sticky: meta.session-id', () => {
     expect(new Set(gateway.ups[0]?.asked.map(({ headers }) => headers.authorization)).size).toBe(1);
   });
 
-  it('moves a session while its target rests, and back when it stands', async () => {
+  it('moves a session while its target rests, and back afterwards', async () => {
     const gateway = await scene('meta.session-id');
     const home = await askedBy(inSession(gateway, 'mine'));
     const up = gateway.ups[Number(home?.slice(1))] as ScriptedUpstream;
@@ -70,7 +70,7 @@ describe('sticky: meta.session-id', () => {
     expect([await askedBy(gateway.chat({})), await askedBy(gateway.chat({}))]).toEqual(['p0', 'p1']);
   });
 
-  it('leaves the order of providers to `ordered`', async () => {
+  it('keeps the order of providers of `ordered`', async () => {
     const gateway = await scene('meta.session-id', { strategy: 'ordered' });
     expect(new Set(await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map((session) => askedBy(inSession(gateway, session)))))).toEqual(new Set(['p0']));
   });
@@ -90,7 +90,7 @@ describe('sticky: conversation', () => {
     expect(new Set(asked).size).toBe(1);
   });
 
-  it('keeps each conversation where former versions kept it', async () => {
+  it('keeps each conversation on the target of former versions', async () => {
     const gateway = await scene('conversation', { keys: ['a', 'b'] });
     const homes: string[] = [];
     for (let at = 0; at < 16; at++) {
@@ -107,7 +107,7 @@ describe('sticky: conversation', () => {
   });
 });
 
-describe('what has nothing in common with other requests goes by the strategy', () => {
+describe('a request without a common beginning follows the strategy', () => {
   it.each([
     ['embeddings, which are no conversation', 'conversation', '/v1/embeddings', (at: number) => ({ input: `text ${at}` }), {}],
     ['requests with an empty session', 'meta.session-id', '/v1/chat/completions', (at: number) => ({ messages: [{ role: 'user', content: `question ${at}` }] }), { 'x-gateway-session-id': '' }],
@@ -125,7 +125,7 @@ describe('what has nothing in common with other requests goes by the strategy', 
 });
 
 describe('a prompt cache', () => {
-  /** A provider that caches: of a prompt, what it has seen at the beginning of an earlier one comes from its cache. */
+  /** A provider with a prompt cache: the beginning that a prompt shares with an earlier one comes from its cache. */
   function caching(): Step {
     const seen: string[] = [];
     return (response, asked) => {
@@ -143,7 +143,7 @@ describe('a prompt cache', () => {
     return at;
   }
 
-  it('stays warm: of 20 turns, all but the first find 95 % of their prompt in it', async () => {
+  it('serves 95 % of the prompt in each of 20 turns but the first', async () => {
     const gateway = await scene('conversation');
     for (const up of gateway.ups) up.script(caching());
     const messages: object[] = [{ role: 'system', content: 'You know all about the sea. '.repeat(300) }];

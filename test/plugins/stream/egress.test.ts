@@ -1,4 +1,4 @@
-/** stream/upstream: the way out to providers, through proxies and with authorities of one's own. */
+/** stream/upstream: connections to providers, through proxies and with private certificate authorities. */
 import dns from 'node:dns';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:https';
@@ -12,7 +12,7 @@ import { completion } from '../../_kit/upstream.ts';
 import { contentOf, errorOf, gatewayOf, probe, provider, routing } from '../../core/scene.ts';
 import { portOf } from './port.ts';
 
-/** A proxy that leads every tunnel to one port of this machine. */
+/** A proxy that connects every tunnel to one port of this machine. */
 async function proxyTo(port: number, status = 200) {
   const asked: { target: string | undefined; login: string | undefined }[] = [];
   const server = createHttpServer((_, response) => void response.writeHead(400).end());
@@ -31,7 +31,7 @@ async function proxyTo(port: number, status = 200) {
   return { asked, url: `http://127.0.0.1:${await portOf(server)}` };
 }
 
-/** A provider that speaks TLS as `provider.example`, by an authority that Node does not trust. */
+/** A provider with TLS as `provider.example`, with a certificate of an authority that Node does not trust. */
 async function encrypted({ key, cert } = certificate('DNS:provider.example,IP:127.0.0.1')) {
   const port = await portOf(createServer({ key, cert }, (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion('through')))));
   return { port, ca: cert };
@@ -46,7 +46,7 @@ afterEach(() => {
   }
 });
 
-/** @param connect how long a connection may take, in ms; short where none comes about */
+/** @param connect how long a connection may take, in ms; short in tests without a connection */
 const gatewayTo = (base_url: string, more: object = {}, connect = 5000) => gatewayOf({ ...oneUpstream(base_url, routing({ connect })), providers: { up: { dialect: 'openai-chat', base_url, api_key: 'k', ...more } } });
 
 describe('a provider', () => {
@@ -80,7 +80,7 @@ describe('a provider', () => {
     expect(proxy.asked.map(({ target }) => target)).toEqual(['provider.example:443']);
   });
 
-  it('on this machine, or with `proxy: none`, is asked straight', async () => {
+  it('on this machine, or with `proxy: none`, is asked without a proxy', async () => {
     const { port, ca } = await encrypted();
     const proxy = await proxyTo(port);
     process.env['HTTPS_PROXY'] = proxy.url;
@@ -116,7 +116,7 @@ describe('a provider', () => {
     expect((await errorOf(await chat({}))).message).toBe(`The provider cannot be reached: ${why}.`);
   });
 
-  it('that speaks no TLS at an address of https is told as such', async () => {
+  it('that speaks no TLS at an https address is reported as such', async () => {
     const up = await provider();
     const { chat } = await gatewayTo(`${up.url.replace('http:', 'https:')}/v1`);
     expect((await errorOf(await chat({}))).message).toBe('The provider cannot be reached: it does not speak TLS, which https needs.');
@@ -141,8 +141,8 @@ describe('a proxy', () => {
     expect(await errorOf(await chat({}))).toMatchObject({ code: 'upstream_unreachable', message: 'The provider cannot be reached: the proxy on the way to it failed.' });
   });
 
-  // a machine that stands still meanwhile makes it longer
-  it('that does not answer costs no more than the time to connect', { retry: 2 }, async () => {
+  // a pause of the machine makes it longer
+  it('that does not answer takes at most the time to connect', { retry: 2 }, async () => {
     const proxy = await proxyTo(0);
     const { chat } = await gatewayTo('https://provider.example/v1', { proxy: proxy.url }, 300);
     const began = performance.now();
@@ -151,7 +151,7 @@ describe('a proxy', () => {
   });
 });
 
-it('the name of a provider is looked up once for all who ask at one time: one that nobody tells holds up no other name', async () => {
+it('the name of a provider is looked up once for simultaneous requests; a name without an answer delays no other name', async () => {
   const up = await provider();
   const { lookup } = dns;
   const names: string[] = [];

@@ -10,7 +10,7 @@ const configOf = (providers: object, order: readonly string[]): Record<string, u
 });
 
 describe('the mock', () => {
-  it('stands in for no real provider that is down', async () => {
+  it('does not replace a real provider that is down', async () => {
     const down = await provider(answers({ error: { message: 'down' } }, { status: 503 }));
     const gateway = await gatewayOf(configOf({ real: { dialect: 'openai-chat', base_url: down.url, api_key: 'k' } }, ['real', 'mock']));
     expect((await errorOf(await gateway.chat({ model: 'mixed' }))).code).toBe('upstream_unavailable');
@@ -23,7 +23,7 @@ describe('the mock', () => {
     expect(await contentOf(await gateway.chat({ model: 'mock', messages: [{ role: 'user', content: 'echo' }] }))).toContain('echo');
   });
 
-  it('answers for mixed models as long as no real provider is on', async () => {
+  it('answers for mixed models only if no real provider is on', async () => {
     const gateway = await gatewayOf(configOf({ real: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:1', api_key: '${NEVER_SET_IN_TESTS}' } }, ['real', 'mock']));
     expect((await gateway.chat({ model: 'mixed' })).status).toBe(200);
   });
@@ -31,7 +31,7 @@ describe('the mock', () => {
   it.each([
     ['/v1/messages', { max_tokens: 100, messages: [{ role: 'user', content: 'hi' }], tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
     ['/v1/responses', { input: 'hi', tools: [{ type: 'web_search' }] }],
-  ])('takes what others refuse or leave out, as its page says: %s', async (path, body) => {
+  ])('accepts parameters that others refuse or drop, as its page says: %s', async (path, body) => {
     const able = { models: [{ id: 'mock', free: true, providers: [{ providerId: 'mock', tools: true }] }] };
     const gateway = await gatewayOf({ ...configOf({}, ['mock']), ...able });
     const reply = await gateway.post({ model: 'mock', ...body }, { path });

@@ -13,19 +13,19 @@ import { ask, chunksOf, open, refusal, scene, thinker } from './mock/scene.ts';
 import type { Scene } from './mock/scene.ts';
 
 describe('the plugin', () => {
-  it('passes attempts at other dialects', async () => {
+  it('ignores attempts at other dialects', async () => {
     expect(await open(scene('hi', { provider: { dialect: 'anthropic' } }))).toBeUndefined();
   });
 
-  it('answers a mapping that speaks mock', async () => {
+  it('answers a mapping with the dialect mock', async () => {
     expect(await open(scene('hi', { provider: { dialect: 'openai' }, mapping: { dialect: 'mock' } }))).toBeDefined();
   });
 
-  it('serves the dialect name', () => {
+  it('registers the dialect name', () => {
     expect(mock).toMatchObject({ name: 'stream/mock', serves: ['mock'] });
   });
 
-  it('answers whatever comes through the front door, or refuses it in words of ours', async () => {
+  it('answers any request, or refuses it with an error of the gateway', async () => {
     await fc.assert(fc.asyncProperty(acceptedRequest('mock'), async (request) => {
       const thrown: unknown = await chunksOf(request.messages, request).catch((error: unknown) => error);
       if (!Array.isArray(thrown) && !GatewayError.is(thrown)) throw thrown;
@@ -48,16 +48,16 @@ describe('the echo', () => {
     expect((await ask([{ role: 'user', content }])).text).toBe('look:\na cat');
   });
 
-  it('comes in pieces that joined are the text', async () => {
+  it('comes in pieces that add up to the text', async () => {
     const chunks = await chunksOf('The quick brown fox');
     expect(chunks.filter((chunk) => chunk.type === 'text-delta').map((chunk) => chunk.text)).toEqual(['The', ' quick', ' brown', ' fox']);
   });
 
-  it('introduces itself where there is nothing to repeat', async () => {
+  it('describes the mock where there is no text to repeat', async () => {
     expect((await ask('')).text).toContain('[[status:503]]');
   });
 
-  it('loses no character, whatever the text', () => {
+  it('loses no character of any text', () => {
     fc.assert(fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: fc.constantFrom(' ', '\n', 'a', '\ud800', '🙂') })), (text) => {
       const parts = [...pieces(text)];
       expect(parts.join('')).toBe(text);
@@ -95,13 +95,13 @@ describe('instructions', () => {
     expect((await ask(prompt)).text).toBe(text);
   });
 
-  it('work in the system message, and the user has the last word', async () => {
+  it('work in the system message, and those of the user come first', async () => {
     const system: Message = { role: 'system', content: '[[say:from the system]]' };
     expect((await ask([system, { role: 'user', content: 'hi' }])).text).toBe('from the system');
     expect((await ask([system, { role: 'user', content: '[[say:from the user]]' }])).text).toBe('from the user');
   });
 
-  it('that are unknown are refused, and those there are named', async () => {
+  it('that are unknown are refused, and the error names the known ones', async () => {
     const error = await refusal(ask([{ role: 'system', content: 'be kind' }, { role: 'user', content: '[[sey:hi]]' }]));
     expect(error).toMatchObject({ code: 'invalid_value', status: 400, param: 'messages[1].content', retryable: false });
     for (const { form } of Object.values(grammar)) expect(error.message).toContain(form);
@@ -121,7 +121,7 @@ describe('instructions', () => {
     expect(await refusal(ask(prompt))).toMatchObject({ code: 'invalid_value', param: 'messages[0].content' });
   });
 
-  it('are all on the page about them', () => {
+  it('are all listed in the README', () => {
     const page = readFileSync(new URL('../../../plugins/stream/mock/README.md', import.meta.url), 'utf8');
     for (const { form } of Object.values(grammar)) expect(page).toContain(`\`${form}\``);
   });
@@ -161,7 +161,7 @@ describe('reasoning', () => {
     expect(await think({ effort: 'high', maxTokens: null }, { mapping: { reasoning: null } })).toMatchObject({ reasoning: '', usage: { reasoning: 0 } });
   });
 
-  it('refuses an effort that the mapping does not name', async () => {
+  it('refuses an effort that the mapping does not have', async () => {
     const asked = think({ effort: 'minimal', maxTokens: null }, { mapping: { reasoning: { ...thinker, efforts: ['low', 'high'] } } });
     expect(await refusal(asked)).toMatchObject({ code: 'unsupported_value', status: 400 });
   });
@@ -174,36 +174,36 @@ describe('reasoning', () => {
 });
 
 describe('limits', () => {
-  it('ends at the token limit', async () => {
+  it('cut an answer at the token limit', async () => {
     expect(await ask('one two three', { maxTokens: 2 })).toMatchObject({ text: 'one two', finish: 'length_limit', native: 'length' });
   });
 
-  it('is complete when it just fits', async () => {
+  it('give a complete answer if it fits exactly', async () => {
     expect(await ask('one two three', { maxTokens: 3 })).toMatchObject({ text: 'one two three', finish: 'completed' });
   });
 
-  it('never spends more than the limit', async () => {
+  it('are never exceeded', async () => {
     await fc.assert(fc.asyncProperty(fc.nat(30), fc.nat(40), async (words, maxTokens) => {
       const { usage } = await ask(`[[words:${words + 1}]]`, { maxTokens, mapping: { reasoning: thinker }, attempt: { reasoning: { effort: 'minimal', maxTokens: null } } });
       expect(usage === null ? null : completionTokens(usage)).toBeLessThanOrEqual(maxTokens);
     }));
   });
 
-  it.each([['three', 'one two '], [['nowhere', 'two', 'one two'], ''], ['', 'one two three']])('ends before a stop sequence: %j', async (stop, text) => {
+  it.each([['three', 'one two '], [['nowhere', 'two', 'one two'], ''], ['', 'one two three']])('end before a stop sequence: %j', async (stop, text) => {
     expect(await ask('one two three', { stop })).toMatchObject({ text, finish: 'completed' });
   });
 
-  it.each([['three', 64, 'one two '], ['three', 65, 'one two three'], ['one', 1, '']])('looks for the first 64 stop sequences only: %s as number %i', async (word, number, text) => {
+  it.each([['three', 64, 'one two '], ['three', 65, 'one two three'], ['one', 1, '']])('include only the first 64 stop sequences: %s as number %i', async (word, number, text) => {
     const stop = [...Array.from({ length: number - 1 }, () => 'nowhere'), ...Array.from({ length: 200_000 }, () => word)];
     expect(await ask('one two three', { stop })).toMatchObject({ text });
   });
 
-  it('gives as many answers as asked', async () => {
+  it('give as many answers as requested', async () => {
     const { choices } = await ask('hi', { n: 3 });
     expect(choices.map(({ text, finish }) => ({ text, finish }))).toEqual(Array.from({ length: 3 }, () => ({ text: 'hi', finish: 'completed' })));
   });
 
-  it.each([0, 1.5, 1000])('refuses %d answers', async (n) => {
+  it.each([0, 1.5, 1000])('refuse %d answers', async (n) => {
     expect(await refusal(ask('hi', { n }))).toMatchObject({ code: 'invalid_value', param: 'n' });
   });
 });

@@ -1,4 +1,4 @@
-/** stream/upstream: what servers write around one JSON body, and between the events of a stream. */
+/** stream/upstream: extra bytes that servers write around a JSON body, and between the events of a stream. */
 import type { Dispatcher } from 'undici';
 import { expect, it } from 'vitest';
 import { bodySource } from '../../../plugins/stream/upstream/answer.ts';
@@ -10,7 +10,7 @@ import { contentOf, errorOf, gatewayOf, provider } from '../../core/scene.ts';
 
 const whole = JSON.stringify(completion('whole'));
 
-it.each([[false, 'application/json'], [true, 'application/json'], [true, 'text/event-stream']])('comments and blank lines that keep the line open until the body is there are read past, streamed %s, as %s', async (stream, type) => {
+it.each([[false, 'application/json'], [true, 'application/json'], [true, 'text/event-stream']])('comments and blank lines that keep the connection open before the body are skipped, streamed %s, as %s', async (stream, type) => {
   const up = await provider(async (response) => {
     response.writeHead(200, { 'content-type': type });
     for (const part of ['\n\n', ': keep-al', 'ive\n', '\n:\r', '\n\r\n', `: {"not": "this"}\r${' '.repeat(200)}`, `\n: again\n\n${whole.slice(0, 9)}`]) {
@@ -23,7 +23,7 @@ it.each([[false, 'application/json'], [true, 'application/json'], [true, 'text/e
   expect(await (await chat({ stream })).text()).toContain('"content":"whole"');
 });
 
-it('comments without an end are refused as a body without an end is', async () => {
+it('comments without an end are refused like a body without an end', async () => {
   const up = await provider((response) => {
     const more = (): void => { while (!response.destroyed && response.write(': keep-alive\n\n'.repeat(1000))); };
     response.writeHead(200, { 'content-type': 'application/json' }).on('drain', more);
@@ -42,14 +42,14 @@ it.each([['objects', '[{}', ',{}', ']'], ['names', '{"a":0', ',"b":0', '}']])('a
   expect((await errorOf(await chat({}))).code).toBe('upstream_response_too_large');
 });
 
-it('one body may end as a stream does', async () => {
+it('a single body may end with the end mark of a stream', async () => {
   const up = await provider(answers(`${whole}\n\ndata: [DONE]\n\n`), answers('{"half":\n\ndata: [DONE]\n\n'));
   const { chat } = await gatewayOf(oneUpstream(up.url));
   expect(await contentOf(await chat({}))).toBe('whole');
   expect((await errorOf(await chat({}))).code).toBe('upstream_invalid_response');
 });
 
-it('a body that ends again and again as a stream does is no JSON', async () => {
+it('a body with many end marks of a stream is not JSON', async () => {
   const up = await provider(answers('data: [DONE]\n'.repeat(20_000)), answers(`{"half":${'data: [DONE]'.repeat(20_000)}`));
   const { chat } = await gatewayOf(oneUpstream(up.url));
   expect((await errorOf(await chat({}))).code).toBe('upstream_truncated');
@@ -63,7 +63,7 @@ it.each<[string, string[]]>([
   ['openai-responses', events({ type: 'response.created', response: { id: 'r' } }, { type: 'response.output_text.delta', item_id: 'm', output_index: 0, content_index: 0, delta: 'Hello.' }, { type: 'response.completed', response: { id: 'r', status: 'completed', output: [] } })],
   ['anthropic', events({ type: 'message_start', message: { id: 'm' } }, { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Hello.' } }, { type: 'content_block_stop', index: 0 }, { type: 'message_delta', delta: { stop_reason: 'end_turn' } }, { type: 'message_stop' })],
   ['gemini', events({ candidates: [{ index: 0, content: { parts: [{ text: 'Hello.' }] }, finishReason: 'STOP' }] })],
-])('events that are null are read past, in a stream of %s', async (dialect, parts) => {
+])('events that are null are skipped, in a stream of %s', async (dialect, parts) => {
   const up = await provider(streams(['data: null\n\n', ...parts.flatMap((part) => [part, 'event: ping\ndata: null\n\n'])]));
   const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect, base_url: up.url, api_key: 'k' } } }));
   const { text, done } = await readEvents(await chat({ stream: true }));
@@ -72,21 +72,21 @@ it.each<[string, string[]]>([
 
 const withHeaders = (bytes: number): Step => answers(completion('hello'), { headers: Object.fromEntries(Array.from({ length: bytes / 1000 }, (_, at) => [`x-source-${at + 100}`, 'x'.repeat(985)])) });
 
-it('headers of 60 kB are taken, and larger ones refused by their size', async () => {
+it('headers of 60 kB are accepted, and larger ones are refused', async () => {
   const up = await provider(withHeaders(60_000), withHeaders(70_000));
   const { chat } = await gatewayOf(oneUpstream(up.url, { routing: { default: { retry: { same_target: 0 } } } }));
   expect(await contentOf(await chat({}))).toBe('hello');
   expect(await errorOf(await chat({}))).toMatchObject({ code: 'upstream_invalid_response', message: 'The provider sent headers of more than 65536 bytes.' });
 });
 
-it('a change of the protocol that nobody asked for is no answer', async () => {
+it('a protocol upgrade that the gateway did not request is not an answer', async () => {
   const up = await provider((response) => void response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'));
   const { chat } = await gatewayOf(oneUpstream(up.url));
   const refused = await chat({});
   expect([refused.status, await errorOf(refused)]).toMatchObject([502, { code: 'upstream_invalid_response', message: 'The provider changed to another protocol, which it was not asked to (HTTP status 101).' }]);
 });
 
-it('the small parts of a body are copied together: each of them would hold all that was read of the connection with it', async () => {
+it('the small parts of a body are copied together, because each would keep a whole read buffer in memory', async () => {
   const answer = new HttpAnswer();
   const controller = { pause: () => {}, resume: () => {}, abort: () => {} } as unknown as Dispatcher.DispatchController;
   const body = JSON.stringify(completion('0123456789'.repeat(2000)));

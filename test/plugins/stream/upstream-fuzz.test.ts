@@ -21,7 +21,7 @@ const open = new Set<Socket>();
 let server: Server;
 let gateway: TestGateway;
 
-/** Errors that nobody caught. One of them ends a gateway. */
+/** Uncaught errors. One of them would end a gateway. */
 const uncaught: unknown[] = [];
 const keep = (error: unknown): void => void uncaught.push(error);
 
@@ -44,7 +44,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-  // a provider that rests is not asked
+  // no provider rests, because a resting provider is not asked
   const plugins = quietPlugins.filter((name) => name !== 'route/health');
   const config = oneUpstream(url, { plugins, routing: { default: { strategy: 'ordered', max_attempts: 1, timeout_ms: { connect: 2000, first_byte: 300, idle: 300, total: 1000 } } } });
   Object.assign((config['providers'] as { up: object }).up, { api_key: secret });
@@ -100,7 +100,7 @@ async function expectSound(one: Answer, isStream: boolean): Promise<void> {
 }
 
 describe('a provider whose bytes are damaged', () => {
-  it('costs its own requests, which end soon with an answer or an error of the provider', async () => {
+  it('affects only its own requests, which end soon with an answer or an error of the provider', async () => {
     const many = fc.array(fc.tuple(answer, fc.boolean()), { minLength: 1, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(many, async (all) => {

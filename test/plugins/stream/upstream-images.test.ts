@@ -1,4 +1,4 @@
-/** Images that callers name by an address, for providers that take only bytes: what is fetched, and above all what is not. */
+/** Images at an address, for providers that take only bytes: which addresses are fetched, and which are refused. */
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { ServerResponse } from 'node:http';
@@ -15,11 +15,11 @@ import { answers, completion, pause } from '../../_kit/upstream.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import { errorOf, gatewayOf, probe, provider } from '../../core/scene.ts';
 
-describe('an address is one of the public internet', () => {
+describe('a public address', () => {
   it.each(['8.8.8.8', '1.1.1.1', '172.15.255.255', '172.32.0.1', '100.63.255.255', '100.128.0.1', '192.167.255.255', '223.255.255.255', '2606:4700::1111', '2a00:1450:4001:81b::200e', '::ffff:8.8.8.8'])('%s', (address) => expect(isPublic(address)).toBe(true));
 });
 
-describe('an address is none of the public internet', () => {
+describe('an address that is not public', () => {
   it.each([
     ['of this machine', '127.0.0.1', '127.255.255.254', '0.0.0.0', '0.1.2.3', '::1', '::'],
     ['of a private network', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.0.1', 'fc00::1', 'fd12:3456::1'],
@@ -39,7 +39,7 @@ function* mebibytes(): Generator<Buffer> {
 const png = Buffer.from('89504e470d0a1a0a0000', 'hex');
 const jpeg = Buffer.from('ffd8ffe000104a46', 'hex');
 
-/** What the server of the images answers, by path. */
+/** The answers of the image server, by path. */
 const site: Record<string, (response: ServerResponse) => unknown> = {
   '/a.png': (response) => response.writeHead(200, { 'content-type': 'image/png' }).end(png),
   '/b.bin': (response) => response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(jpeg),
@@ -88,7 +88,7 @@ const claude = answers({ type: 'message', role: 'assistant', content: [{ type: '
 
 const reach: Reach = { isAllowed: (address) => address === '127.0.0.1', resolve: async () => ['127.0.0.1'], longestMs: 30_000 };
 
-/** A gateway whose images may come from this machine; the model `plain` is one of Gemini, `other` one of Bedrock. */
+/** A gateway that may fetch images from this machine; the model `plain` is at Gemini, `other` at Bedrock. */
 async function house({ ways = {}, more = {}, step = gemini, others = [] }: { ways?: Partial<Reach>; more?: object; step?: typeof gemini; others?: readonly AnyPlugin[] } = {}) {
   asked = [];
   const up = await provider(step);
@@ -106,7 +106,7 @@ const at = (path: string): string => `https://127.0.0.1:${port}${path}`;
 const refused = (why: string, index = 1): object => ({ code: 'unsupported_value', param: `messages[1].content[${index}].image_url`, message: expect.stringContaining(why) });
 
 describe('an image by its address', () => {
-  it('goes as bytes to a provider that takes no address: several at once, each once', async () => {
+  it('goes as bytes to a provider that takes no address; several are fetched at once, each once', async () => {
     const { see, sent } = await house();
     const held: (() => void)[] = [];
     const both = new Promise<void>((resolve) => held.push(resolve));
@@ -128,7 +128,7 @@ describe('an image by its address', () => {
     expect(sent()?.['contents'][0].parts[1].inlineData.mimeType).toBe(type);
   });
 
-  it('goes as bytes to Bedrock too, in a stream and in what a tool gave back', async () => {
+  it('goes as bytes to Bedrock too, in a stream and in the result of a tool', async () => {
     const { post, sent } = await house({ step: converse });
     const calls = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }];
     const messages = [{ role: 'user', content: 'Look.' }, { role: 'assistant', content: null, tool_calls: calls }, { role: 'tool', tool_call_id: 'c', content: [{ type: 'image_url', image_url: at('/a.png') }] }];
@@ -143,14 +143,14 @@ describe('an image by its address', () => {
     expect(sent()?.['messages'][0].content).toEqual([{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: png.toString('base64') } }]);
   });
 
-  it('is left to a provider that fetches it itself', async () => {
+  it('is not fetched for a provider that fetches it itself', async () => {
     const { see, sent } = await house();
     const video = 'https://www.youtube.com/watch?v=1';
     await see([video]);
     expect([sent()?.['contents'][0].parts[1].fileData.fileUri, asked]).toEqual([video, []]);
   });
 
-  it('is fetched for one provider, and goes as it is to the next that answers', async () => {
+  it('is fetched for one provider, and goes as an address to the next one, which answers', async () => {
     const { see, up, records } = await house();
     up.script(answers({ error: { code: 503, message: 'no', status: 'UNAVAILABLE' } }, { status: 503 }), answers(completion('A dot.')));
     expect((await see([at('/a.png')], { model: 'both' })).status).toBe(200);
@@ -160,7 +160,7 @@ describe('an image by its address', () => {
 });
 
 describe('an image that cannot be fetched is a 400 that names it', () => {
-  it('and no provider is asked', async () => {
+  it('before any provider is asked', async () => {
     const { see, up, get } = await house();
     const reasons: [string, string][] = [
       [at('/gone'), 'answered 404'], [at('/page'), 'is no image'], [at('/announced'), 'larger than 20 MiB'], [at('/endless'), 'larger than 20 MiB'], [at('/torn'), 'broke off'],
@@ -183,20 +183,20 @@ describe('an image that cannot be fetched is a 400 that names it', () => {
     expect(await errorOf(await see([at('/silent')]))).toMatchObject(refused('longer than 0.4 s'));
   });
 
-  it('unless another provider may fetch it', async () => {
+  it('unless another provider can fetch it', async () => {
     const { see, up } = await house();
     up.script(answers(completion('A dot.')));
     expect((await see([at('/gone')], { model: 'both' })).status).toBe(200);
     expect(up.asked).toHaveLength(1);
   });
 
-  it('by its name, where that has no public address, and each time anew', async () => {
+  it('if its host name has no public address, checked at each request', async () => {
     const named = `https://images.test:${port}`;
     const inward = await house({ ways: { resolve: async () => ['10.0.0.1', '127.0.0.2', '::1'] } });
     expect(await errorOf(await inward.see([`${named}/a.png`]))).toMatchObject(refused('not one of the public internet'));
     const unknown = await house({ ways: { resolve: async () => [] } });
     expect(await errorOf(await unknown.see([`${named}/a.png`]))).toMatchObject(refused('name is not known'));
-    // a name that is public first and private a moment later
+    // the name has a public address first, and a private one a moment later
     const found = [['127.0.0.1'], ['10.0.0.1']];
     const turning = await house({ ways: { resolve: async () => found.shift() ?? [] } });
     expect(await errorOf(await turning.see([`${named}/moved`]))).toMatchObject(refused('not one of the public internet'));
@@ -205,7 +205,7 @@ describe('an image that cannot be fetched is a 400 that names it', () => {
     expect(asked).toEqual(['/a.png']);
   });
 
-  it('of this machine, where the gateway runs as it ships', async () => {
+  it('if it is on this machine, with the default settings', async () => {
     asked = [];
     const up = await provider(gemini);
     const { post } = await gatewayOf({ providers: { google: { base_url: up.url, api_key: 'k' } }, models: [{ id: 'plain', free: true, providers: [{ providerId: 'google', vision: true }] }] });
@@ -214,15 +214,15 @@ describe('an image that cannot be fetched is a 400 that names it', () => {
     expect([response.status, (await errorOf(response)).message, asked]).toEqual([400, expect.stringContaining('not one of the public internet'), []]);
   });
 
-  it('where server.fetch_images is off', async () => {
+  it('if server.fetch_images is off', async () => {
     const { see } = await house({ more: { server: { fetch_images: false } } });
     const response = await see([at('/a.png')]);
     expect([response.status, await errorOf(response), asked]).toMatchObject([400, { code: 'unsupported_value', message: expect.stringContaining('data URL') }, []]);
   });
 });
 
-describe('what images take is bounded', () => {
-  it('by the size of a body, all of a request together', async () => {
+describe('the fetching of images is limited', () => {
+  it('by the size of a body, for all images of a request together', async () => {
     const { see } = await house({ more: { server: { limits: { body: 1_500_000 } } } });
     expect((await see([at('/mebibyte')])).status).toBe(200);
     expect(await errorOf(await see([at('/mebibyte'), at('/mebibyte?')]))).toMatchObject({ code: 'unsupported_value' });
@@ -249,7 +249,7 @@ describe('what images take is bounded', () => {
     await expect.poll(() => records).toMatchObject([{ outcome: 'gone' }]);
   });
 
-  it('by its request: none is fetched for one that is over', async () => {
+  it('by its request: no image is fetched for a finished request', async () => {
     let goOn = (): void => {};
     const held = new Promise<undefined>((resolve) => { goOn = () => resolve(undefined); });
     let taps = 0;
@@ -267,7 +267,7 @@ describe('what images take is bounded', () => {
     expect(await (await get('/metrics')).text()).toContain('gateway_image_fetches_total{outcome="fetched"} 1\n');
   });
 
-  it('by its attempt: a provider whose time was over is not asked when the image has come, and nothing of it is in the record', async () => {
+  it('by its attempt: after its time, the provider is not asked when the image arrives, and the record has nothing of it', async () => {
     const [imageMayCome, isElsewhere, mayAnswer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     site['/late.png'] = async (response) => { await imageMayCome.promise; response.writeHead(200).end(png); };
     const step: typeof gemini = async (response, request) => {

@@ -1,4 +1,4 @@
-/** stream/upstream: a request that nobody waits for any more, or that is not to be sent again, and the rest of an answer that nobody needs. */
+/** stream/upstream: a request whose client has left, a request that must not be sent again, and the rest of an answer that is not needed. */
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -15,8 +15,8 @@ const hello = answers(completion('hello'));
 const ask = { model: 'plain', messages: [{ role: 'user', content: 'hi' }] };
 
 /**
- * One connection to the provider. `ports` are those of the gateway's connections, request by request; `opened` says how many requests
- * have come so far that they ask for one.
+ * One connection to the provider. `ports` has the port of the gateway's connection for each request; `opened` gives the number of requests
+ * that have reached the point at which they ask for a connection.
  */
 async function oneConnection(...steps: Step[]) {
   let opened = 0;
@@ -31,7 +31,7 @@ async function oneConnection(...steps: Step[]) {
 }
 
 describe('a request whose client leaves', () => {
-  it('while it waits for a connection is not sent, and costs no connection', async () => {
+  it('while it waits for a connection is not sent, and opens no connection', async () => {
     const { promise: isLet, resolve: letGo } = Promise.withResolvers<void>();
     const { chat, post, up, ports, opened, records } = await oneConnection(async (response, asked) => {
       await isLet;
@@ -70,7 +70,7 @@ describe('a request whose client leaves', () => {
 });
 
 describe('a compressed answer', () => {
-  it('that is cancelled while its bytes wait ends with its connection', async () => {
+  it('that is cancelled while its bytes wait ends, and its connection is closed', async () => {
     let aborted = 0;
     const controller = { aborted: false, paused: false, reason: null, pause: () => {}, resume: () => {}, abort: () => void aborted++ };
     const answer = new HttpAnswer();
@@ -86,7 +86,7 @@ describe('a compressed answer', () => {
   });
 });
 
-describe('what a provider sends after the end mark of its stream', () => {
+describe('data after the end mark of a stream', () => {
   it('is dropped, and its connection is used again', async () => {
     const rest = Buffer.alloc(1_000_000, ': more\n');
     const { chat, ports } = await oneConnection(async (response) => {
@@ -102,7 +102,7 @@ describe('what a provider sends after the end mark of its stream', () => {
     expect([ports.length, new Set(ports).size]).toEqual([2, 1]);
   });
 
-  it('is waited for no longer than a second', async () => {
+  it('delays the connection by at most a second', async () => {
     let saidAt = 0;
     const { chat, up } = await oneConnection((response) => {
       saidAt = performance.now();
@@ -115,7 +115,7 @@ describe('what a provider sends after the end mark of its stream', () => {
 });
 
 describe('the bytes before a broken connection', () => {
-  it('count, however late they are read', async () => {
+  it('are used, however late they are read', async () => {
     const { chat, records } = await oneConnection((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(said('a', 'b').slice(0, 2).join(''), () => response.socket?.resetAndDestroy());
@@ -125,7 +125,7 @@ describe('the bytes before a broken connection', () => {
   });
 });
 
-it('an error that stops in its middle is judged by what came of it, and its connection is closed', async () => {
+it('an error that stops in the middle is judged by its first part, and its connection is closed', async () => {
   const up = await provider((response) => {
     response.writeHead(429, { 'content-type': 'application/json', 'content-length': '5000', 'retry-after': '7' }).write('{"error":{"message":"Too many');
   });
@@ -135,7 +135,7 @@ it('an error that stops in its middle is judged by what came of it, and its conn
   await up.asked[0]?.closed;
 });
 
-it('a request whose connection is closed long after it was sent is not sent again: the provider may have worked on it, and charge it', async () => {
+it('a request whose connection closes long after it was sent is not sent again, because the provider may charge it', async () => {
   const { up, chat, ports } = await oneConnection(hello, async (response) => { await pause(5500); response.socket?.destroy(); });
   expect(await contentOf(await chat(ask))).toBe('hello');
   expect((await errorOf(await chat(ask))).code).toBe('upstream_unreachable');

@@ -1,4 +1,4 @@
-/** stream/upstream: what goes over the wire, and what connections do. What a fault means to the caller: core/attempts.test.ts. */
+/** stream/upstream: the bytes of requests and answers, and the connections. core/attempts.test.ts tests what callers get after a fault. */
 import { createSecureServer } from 'node:http2';
 import { createServer as createTlsServer } from 'node:https';
 import { createServer } from 'node:net';
@@ -19,7 +19,7 @@ const hello = answers(completion('hello'));
 const listening = async (server: Server): Promise<string> => `https://127.0.0.1:${await portOf(server)}/v1`;
 
 describe('the request', () => {
-  it('says who asks, and that it wants no compression', async () => {
+  it('names the gateway, and accepts no compression', async () => {
     const up = await provider();
     const { chat } = await gatewayOf(oneUpstream(up.url));
     await chat({});
@@ -33,14 +33,14 @@ describe('the request', () => {
     expect(up.asked[0]?.url).toBe(`${path.replace(/\/$/, '')}/chat/completions`);
   });
 
-  it('carries nothing of the caller’s headers', async () => {
+  it('has none of the caller’s headers', async () => {
     const up = await provider();
     const { chat } = await gatewayOf(oneUpstream(up.url));
     await chat({}, { authorization: 'Bearer callers-own', cookie: 'a=b', 'x-forwarded-for': '1.2.3.4', 'openai-organization': 'org', 'x-request-id': 'mine' });
     expect(JSON.stringify(up.asked[0]?.headers)).not.toMatch(/callers-own|a=b|1\.2\.3\.4|org|mine/);
   });
 
-  it('carries the headers of the provider’s entry', async () => {
+  it('has the headers of the provider’s entry', async () => {
     const up = await provider();
     const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k', headers: { 'x-title': 'house' } } } }));
     await chat({});
@@ -52,14 +52,14 @@ describe('the request', () => {
     ['keeps a list with one of theirs', { 'anthropic-beta': 'files-api' }, { 'anthropic-beta': 'files-api,files-api-2025-04-14' }],
     ['gives way to a value that is a part of its own', { 'anthropic-version': '2023-06' }, { 'anthropic-version': '2023-06' }],
     ['gives way to an empty value', { 'anthropic-version': '' }, { 'anthropic-version': '' }],
-  ])('carries the headers of the provider’s entry: the dialect’s header %s', async (_, headers, sent) => {
+  ])('has the headers of the provider’s entry: the dialect’s header %s', async (_, headers, sent) => {
     const up = await provider();
     const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'k', headers } } }));
     await chat({ messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file_1' } }] }] });
     expect(up.asked[0]?.headers).toMatchObject(sent);
   });
 
-  it('asks for a stream where the caller did', async () => {
+  it('asks for a stream if the caller did', async () => {
     const up = await provider(streams(said('a')));
     const { chat } = await gatewayOf(oneUpstream(up.url));
     await (await chat({ stream: true })).text();
@@ -82,7 +82,7 @@ describe('the answer', () => {
     ['zstd', zstdCompressSync(text)],
     ...['identity', 'none', 'UTF-8'].map((coding): [string, Buffer] => [coding, Buffer.from(text)]),
     ['deflate, Br , none, identity', brotliCompressSync(deflateSync(text))],
-  ])('in %s is unpacked', async (encoding, body) => {
+  ])('in %s is decompressed', async (encoding, body) => {
     const up = await provider(compressed(encoding, body));
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect(await contentOf(await chat({}))).toBe('unpacked');
@@ -115,14 +115,14 @@ describe('the answer', () => {
     await up.asked[0]?.closed;
   });
 
-  it.each([[{}], [{ stream: true }]])('in a compression that nobody knows is refused by its name: %o', async (more) => {
+  it.each([[{}], [{ stream: true }]])('in an unknown compression is refused with its name: %o', async (more) => {
     const up = await provider(compressed('gzip, Compress', Buffer.from([1, 2, 3])));
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect(await errorOf(await chat(more))).toMatchObject({ code: 'upstream_invalid_response', message: expect.stringContaining('"gzip, compress"') });
     await up.asked[0]?.closed;
   });
 
-  it('in a compression that nobody knows is still the error that its status says', async () => {
+  it('in an unknown compression still gives the error of its status', async () => {
     const up = await provider((response) => void response.writeHead(429, { 'content-encoding': 'compress' }).end('?'));
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect((await errorOf(await chat({}))).code).toBe('upstream_rate_limited');
@@ -156,7 +156,7 @@ describe('the answer', () => {
     expect(await (await chat({})).json()).toMatchObject({ choices: [{ message: { tool_calls: [{ function: { arguments: '{"id":1234567890123456789}' } }] } }] });
   });
 
-  it('with an error page of any size is cut to a message', async () => {
+  it('with an error page of any size becomes a short message', async () => {
     const up = await provider((response) => void response.writeHead(500, { 'content-type': 'text/html' }).end(`<html>${'x'.repeat(1_000_000)}`));
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect((await errorOf(await chat({}))).message.length).toBeLessThan(3000);
@@ -201,7 +201,7 @@ describe('the answer', () => {
     await up.asked[0]?.closed;
   });
 
-  it('with an error that breaks off is judged by what came of it', async () => {
+  it('with an error that breaks off is judged by its first part', async () => {
     const up = await provider((response) => {
       response.writeHead(400, { 'content-type': 'application/json', 'content-length': '5000' }).write('{"error":{"message":"Your prompt is too long: 9', () => response.destroy());
     });
@@ -210,7 +210,7 @@ describe('the answer', () => {
   });
 });
 
-/** What a client gets over a socket. */
+/** The bytes that a client gets over a socket. */
 async function overSocket(url: string, more: object): Promise<{ gateway: TestGateway; reply: Response }> {
   const gateway = await gatewayOf(oneUpstream(url));
   const { limits } = gateway.gateway.config.server;
@@ -241,13 +241,13 @@ describe.each([['without a line end', ''], ['with one line end', '\n'], ['with h
   });
 });
 
-/** Reads the answer and gives the connection back to the pool, which takes it once its last byte is there. */
+/** Reads the answer to its end. The pool gets the connection back after the last byte. */
 const free = async (response: Response): Promise<void> => {
   await response.text();
   await pause(20);
 };
 
-/** Writes these parts as they are, one by one. */
+/** Writes these parts unchanged, one by one. */
 const raw = (...parts: string[]): Step => async ({ req: { socket } }) => {
   socket.setNoDelay();
   for (const part of parts) {
@@ -268,7 +268,7 @@ describe('an interim answer', () => {
     ['100 Continue more than once, among others', raw(`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${goOn}HTTP/1.1 102 Processing\r\n\r\n${goOn}${final}`)],
     ['100 Continue in single bytes', raw(...(goOn + goOn).split(''), final.slice(0, 5), final.slice(5))],
     ['100 Continue long before the answer', async (response, asked) => { response.writeContinue(); await pause(50); await answers(completion('hello 100'))(response, asked); }],
-  ])('%s is passed over', async (_, step) => {
+  ])('%s is skipped', async (_, step) => {
     const up = await provider(step);
     const { chat } = await gatewayOf(oneUpstream(up.url));
     for (let at = 0; at < 3; at++) {
@@ -279,7 +279,7 @@ describe('an interim answer', () => {
     expect(up.asked).toHaveLength(3);
   });
 
-  it('is passed over where it is encrypted', async () => {
+  it('is skipped over TLS', async () => {
     const server = createTlsServer(trustedCertificate(), (_, response) => {
       response.writeContinue();
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion('hello 100')));
@@ -288,13 +288,13 @@ describe('an interim answer', () => {
     expect(await contentOf(await chat({}))).toBe('hello 100');
   });
 
-  it('is passed over before a stream', async () => {
+  it('is skipped before a stream', async () => {
     const up = await provider(async (response, asked) => { response.writeContinue(); await streams(said('a', 'HTTP/1.1 100 Continue'))(response, asked); });
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: 'aHTTP/1.1 100 Continue', done: true });
   });
 
-  it('long before an error is not taken for the answer', async () => {
+  it('long before an error is not taken as the answer', async () => {
     const up = await provider(async (response, asked) => { response.writeProcessing(); await pause(50); await answers({ error: { message: 'slow down' } }, { status: 429 })(response, asked); });
     const { chat } = await gatewayOf(oneUpstream(up.url));
     const response = await chat({});
@@ -305,7 +305,7 @@ describe('an interim answer', () => {
     ['that changes the protocol', raw('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n')],
     ['that nothing follows', async (response, asked) => { await raw(goOn)(response, asked); await pause(20); response.socket?.resetAndDestroy(); }],
     ['that is cut', async (response, asked) => { await raw('HTTP/1.1 1')(response, asked); await pause(20); response.socket?.end(); }],
-  ])('%s is no reason to ask again', async (_, step) => {
+  ])('%s does not cause a second request', async (_, step) => {
     const up = await provider(hello, step);
     const { chat } = await gatewayOf(oneUpstream(up.url));
     await free(await chat({}));
@@ -330,7 +330,7 @@ describe('a connection', () => {
     expect(new Set(ports).size).toBe(1);
   });
 
-  it('that is waited for is spoken of, once', async () => {
+  it('that a request waits for is logged once', async () => {
     const up = await provider(async (response, asked) => {
       await pause(100);
       await hello(response, asked);
@@ -366,9 +366,9 @@ describe('a connection', () => {
     expect([one.asked.length, records[0]?.attempts[0]?.outcome]).toEqual([1, 'upstream_unreachable']);
   });
 
-  it('that is stale at each of four tries is an error, and not tried a fifth time', async () => {
-    // the provider answers the first request of each connection and resets the second. There is one connection at a time, and a
-    // request that is tried again goes to the end of the queue: of sixteen requests the last is always a second one
+  it('that is stale at each of four tries is an error, without a fifth try', async () => {
+    // the provider answers the first request of each connection and resets at the second. There is one connection at a time, and a
+    // retried request goes to the end of the queue: the last of sixteen requests is always the second on its connection
     const count = 16;
     const used = new WeakSet<Socket>();
     const asked: string[] = [];
@@ -390,7 +390,7 @@ describe('a connection', () => {
     expect(['1', '2', '4', '8', '16'].map((user) => asked.filter((one) => one === user).length)).toEqual([1, 2, 3, 4, 4]);
   });
 
-  it('that breaks in the middle of an answer is not tried again', async () => {
+  it('that breaks in the middle of an answer causes no retry', async () => {
     const up = await provider(hello, half);
     const { chat } = await gatewayOf(oneUpstream(up.url));
     await free(await chat({}));
@@ -398,13 +398,13 @@ describe('a connection', () => {
     expect(up.asked).toHaveLength(2);
   });
 
-  it('that idles is closed by the provider without an error to anybody', async () => {
+  it('that is idle and is closed by the provider causes no error', async () => {
     const up = await provider((response, asked) => { void hello(response, asked); response.once('finish', () => setImmediate(() => response.socket?.destroy())); });
     const { chat } = await gatewayOf(oneUpstream(up.url));
     for (let at = 0; at < 20; at++) expect((await chat({})).status).toBe(200);
   });
 
-  it('is closed with the gateway', async () => {
+  it('is closed when the gateway closes', async () => {
     let closed: Promise<unknown> = Promise.resolve();
     const up = await provider((response, asked) => { closed = new Promise((resolve) => response.socket?.once('close', resolve)); void hello(response, asked); });
     const { chat, close } = await gatewayOf(oneUpstream(up.url));
@@ -414,10 +414,10 @@ describe('a connection', () => {
   });
 });
 
-/** Takes connections and says nothing, so that TLS is never agreed on. */
+/** Accepts connections and sends nothing, so that no TLS handshake completes. */
 const mute = async (): Promise<string> => await listening(createServer());
 
-/** Speaks HTTP/2 and HTTP/1.1, and would rather speak the former. */
+/** Speaks HTTP/2 and HTTP/1.1, and prefers HTTP/2. */
 function bilingual(afterMs: number, headers: Record<string, string> = {}) {
   const spoken: string[] = [];
   const server = createSecureServer({ allowHTTP1: true, ...trustedCertificate() }, (request, response) => {
@@ -428,7 +428,7 @@ function bilingual(afterMs: number, headers: Record<string, string> = {}) {
 }
 
 describe('a provider that speaks HTTP/2 too', () => {
-  // both ends close what idles, as a connection does where the machine stands still
+  // both sides close idle connections, and a pause of the machine makes a connection idle
   it('is asked over HTTP/1.1, on connections that are used again', { retry: 2 }, async () => {
     let connections = 0;
     const { server, spoken } = bilingual(50);
@@ -439,12 +439,12 @@ describe('a provider that speaks HTTP/2 too', () => {
   });
 });
 
-describe('a connection that does not come about', () => {
+describe('a connection that cannot be opened', () => {
   it.each<[string, Record<string, number>, Record<string, number>, number]>([
     ['the default', { connect: 200 }, {}, 200],
     ['a shorter one of the model', { connect: 5000 }, { connect: 200 }, 200],
     ['a longer one of the model', { connect: 50 }, { connect: 250 }, 250],
-  ])('is given up in its time: %s', async (_, byDefault, own, ms) => {
+  ])('is given up after its time limit: %s', async (_, byDefault, own, ms) => {
     const two = await provider();
     const { routing: policy } = routing(byDefault) as { routing: object };
     const { chat, records } = await gatewayOf(twoUpstreams(await mute(), two.url, { routing: { ...policy, models: { plain: { timeout_ms: own } } } }));
@@ -452,14 +452,14 @@ describe('a connection that does not come about', () => {
     const first = records.map(({ attempts: [one] }) => one);
     for (const one of first) expect(one).toMatchObject({ outcome: 'upstream_timeout', error: 'The gateway could not connect to the provider in time.' });
     const shortest = Math.min(...first.map((one) => one?.durationMs ?? Infinity));
-    // each waits so long; a pause of this process makes one of them longer, and not all
+    // each waits for the limit; a pause of this process makes one wait longer, not all
     expect([shortest >= ms - 5, shortest < ms + 2000], String(shortest)).toEqual([true, true]);
   });
 
-  it('is given up in the time of the request that has waited for it', async () => {
+  it('is given up after the time limit of the request that waits for it', async () => {
     const { server } = bilingual(100, { connection: 'close' });
     let connections = 0;
-    // the first connection is served, the next one is not
+    // the server answers on the first connection, and not on the next one
     const url = await listening(createServer((socket) => { if (connections++ === 0) server.emit('connection', socket); }));
     const models = { plain: { timeout_ms: { connect: 600_000 } }, thinker: { timeout_ms: { connect: 200 } } };
     const { chat } = await gatewayOf(oneUpstream(url, { providers: { up: { dialect: 'openai-chat', base_url: url, api_key: 'k', connections: 1 } }, routing: { models } }));
@@ -468,8 +468,8 @@ describe('a connection that does not come about', () => {
     expect((await errorOf(second)).code).toBe('upstream_timeout');
   });
 
-  // a machine that stands still meanwhile makes it longer
-  it('keeps no other request waiting', { retry: 2 }, async () => {
+  // a pause of the machine makes it longer
+  it('delays no other request', { retry: 2 }, async () => {
     const two = await provider();
     const { chat, records } = await gatewayOf(twoUpstreams(await mute(), two.url, routing({ connect: 600 })));
     await Promise.all(Array.from({ length: 5 }, () => chat({})));
@@ -490,7 +490,7 @@ describe('an address', () => {
     ['speaks another protocol', '220 mail.example ESMTP\r\n'],
     ['sends a chunk without a length', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n{}'],
     ['names two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n{}   '],
-  ])('that %s is told so', async (_, reply) => {
+  ])('that %s is reported so', async (_, reply) => {
     const server = createServer((socket) => { socket.on('error', () => {}); socket.once('data', () => socket.end(reply)); });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());

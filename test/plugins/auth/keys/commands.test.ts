@@ -1,4 +1,4 @@
-/** `gateway keys …`: asked of a gateway that runs, and of none. */
+/** `gateway keys …`: with a gateway that runs, and without one. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -85,7 +85,7 @@ describe('with a gateway that runs', () => {
     await command('keys delete narrow');
   });
 
-  test('calls no key good that is refused', async () => {
+  test('does not list a refused key as valid', async () => {
     expect((await command('keys add late --expires 2020-01-01')).out).toMatch(/It is refused now: expired\.\n$/);
     expect((await command('keys enable late')).out).toBe('The key "late" is not disabled. It is refused now: expired.\n');
     await command('keys add resting');
@@ -99,7 +99,7 @@ describe('with a gateway that runs', () => {
   test('says what to write for a key of the YAML, and where', async () => {
     const { out } = await command('keys rotate yaml');
     expect(out).toMatch(/^gwk_\w+\n[\s\S]*Write this at \S*gateway\.config\.yaml:\d+, in the place of the `key` or `hash` of "yaml":\n\n {4}hash:\n {6}- sha256:[0-9a-f]{64}\n {6}- \{ hash: sha256:[0-9a-f]{64}, expires: 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ \}\n/);
-    // what was printed is good in the place where it belongs
+    // the printed lines are valid in the place that the command names
     const hash = JSON.parse(JSON.stringify((/hash:\n((?: {6}.*\n)+)/.exec(out)?.[1] ?? '').trim().split('\n').map((line) => /hash: (\S+), expires: (\S+) /.exec(line) ?? /(sha256:\S+)/.exec(line)))).map((found: string[]) => (found.length === 2 ? found[1] : { hash: found[1], expires: found[2] }));
     const other = await testGateway({ config: oneUpstream(up.url, { keys: [{ name: 'yaml', hash }] }) });
     for (const key of [keyIn(out), keys[0]?.key]) expect((await other.chat({}, { authorization: `Bearer ${key}` })).status).toBe(200);
@@ -109,7 +109,7 @@ describe('with a gateway that runs', () => {
     expect((await command('keys rotate off')).out).toMatch(/The key is refused after that too: disabled\.\n$/);
   });
 
-  // a script that takes a key away must not take it for done
+  // a script that removes a key must not believe that it is removed
   test.each([
     ['keys disable yaml', /^"yaml" is not changed: it is written at \S+:\d+\. Write there, and save the file:\n\n {4}disabled: true$/],
     ['keys enable off --json', /^"off" is not changed: it is written at \S+:\d+\. Take this away there, and save the file:\n\n {4}disabled: true$/],
@@ -119,7 +119,7 @@ describe('with a gateway that runs', () => {
     expect(await statusOf('key-in-the-yaml-0123456789')).toBe(200);
   });
 
-  test('says of a key in the YAML that it is disabled, or not, where it is so already', async () => {
+  test('says that a key in the YAML is disabled or enabled already', async () => {
     expect((await command('keys disable off')).out).toMatch(/^The key "off" is refused/);
     expect((await command('keys enable yaml')).out).toMatch(/^The key "yaml" is good/);
     expect(JSON.parse((await command('keys disable off --json')).out)).toMatchObject({ name: 'off', source: 'yaml', disabled: true });
@@ -137,7 +137,7 @@ describe('with a gateway that runs', () => {
     await expect(command(line)).rejects.toThrow(message);
   });
 
-  test('says that the store is away, and not that its keys do not exist', async () => {
+  test('says that the store is away, not that its keys do not exist', async () => {
     const away = await testGateway({ config: oneUpstream(up.url, { server: { admin_key: admin }, keys }), use: [{ use: 'log/journal', with: { store: 'postgres', url: 'postgres://127.0.0.1:1/gateway' } }] });
     const { out, said } = await command('keys', away.url);
     expect(out).toMatch(/^yaml +\S+ +not known +never /m);
@@ -154,7 +154,7 @@ describe('with a gateway that runs', () => {
   });
 });
 
-test('with none that runs, changes the store itself', async () => {
+test('without a running gateway, the command changes the store itself', async () => {
   const place = mkdtempSync(join(tmpdir(), 'gateway-keys-'));
   const file = join(place, 'gateway.config.yaml');
   writeFileSync(file, JSON.stringify(oneUpstream('http://127.0.0.1:9/v1', { keys })));

@@ -1,4 +1,4 @@
-/** auth/keys: who is recognised, and which models a key may use. */
+/** auth/keys: which callers are recognised, and which models a key may use. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { oneUpstream } from '../../../_kit/gateway.ts';
@@ -13,7 +13,7 @@ const withKeys = async (...keys: object[]) => {
 };
 
 describe('auth/keys', () => {
-  it('is open where there are no keys, whatever is sent', async () => {
+  it('is open where there are no keys, whatever key is sent', async () => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
     expect([(await chat({})).status, (await chat({}, bearer)).status, records.map((record) => record.key)]).toEqual([200, 200, [null, null]]);
   });
@@ -28,13 +28,13 @@ describe('auth/keys', () => {
     expect((await chat({}, { [header]: '' })).status).toBe(401);
   });
 
-  it('tells keys apart', async () => {
+  it('recognises each key as its own caller', async () => {
     const { chat, records } = await withKeys({ name: 'a', key: 'key-of-a-0123456789' }, { name: 'b', key: 'key-of-b-0123456789' });
     await chat({}, { 'x-api-key': 'key-of-b-0123456789' });
     expect(records[0]?.key).toBe('b');
   });
 
-  it('takes every key of a list, each until its own end and that of the entry', async () => {
+  it('accepts every key of a list, until the end of the key or of its entry', async () => {
     const now = Date.parse('2026-06-01T12:00:00Z');
     const up = await provider();
     const hash = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
@@ -62,7 +62,7 @@ describe('auth/keys', () => {
     expect(up.asked).toHaveLength(2);
   });
 
-  it('refuses a key from its end on, also one that it has let in before', async () => {
+  it('refuses a key from its end on, also a key that it accepted before', async () => {
     let now = Date.parse('2026-06-01T12:00:00Z');
     const { chat } = await gatewayOf({ ...oneUpstream((await provider()).url), keys: [{ name: 'team', key, expires: '2026-06-01T12:00:10Z' }] }, { clock: () => now });
     const first = (await chat({}, bearer)).status;
@@ -70,7 +70,7 @@ describe('auth/keys', () => {
     expect([first, (await chat({}, bearer)).status]).toEqual([200, 401]);
   });
 
-  it('adds the metadata of the key, over that of the request', async () => {
+  it('adds the metadata of the key, which replaces that of the request', async () => {
     const { chat, records } = await withKeys({ name: 'team', key, metadata: { team: 'search', tenant: 'default' } });
     await chat({}, { ...bearer, 'x-gateway-tenant': 'acme' });
     expect({ ...records[0]?.metadata }).toEqual({ team: 'search', tenant: 'default' });
@@ -89,7 +89,7 @@ describe('auth/keys', () => {
     expect((await chat({ model }, bearer)).status).toBe(status);
   });
 
-  it('refuses before the provider is asked, and does not repeat a long name', async () => {
+  it('refuses a model before the provider is asked, and does not repeat a long name', async () => {
     const up = await provider();
     const { chat } = await gatewayOf({ ...oneUpstream(up.url), keys: [{ name: 'team', key, models: ['plain'] }] });
     expect((await errorOf(await chat({ model: 'thinker' }, bearer))).code).toBe('model_not_allowed');

@@ -1,4 +1,4 @@
-/** A key of the store that is made under the name of one that was deleted: what was kept for the former holder is not the new one's. */
+/** A key of the store that is made under the name of a deleted key gets no data of the former holder. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
@@ -59,7 +59,7 @@ test('has none of its answers in the cache', async () => {
   expect([await ask(await holder()), await ask(await rotated()), await ask(await nextHolder())]).toEqual(['miss', 'hit', 'miss']);
 });
 
-test('has nothing of what its models have thought', async () => {
+test('has none of its reasoning state', async () => {
   const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } };
   const detail = { type: 'reasoning.encrypted', data: 'sealed', id: 'rs_1', format: 'x', index: 0 };
   up.script(answers(completion('', { content: null, reasoning_details: [detail], tool_calls: [call] })));

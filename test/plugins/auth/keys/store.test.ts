@@ -1,4 +1,4 @@
-/** Keys that are kept in the store, on both: made, changed and ended over the API, seen at once, by other gateways too, and without the store. */
+/** Keys in the store, SQLite and PostgreSQL: they are made, changed and ended over the API; other gateways see each change; known keys work without the store. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -37,7 +37,7 @@ const start = ({ dataDir, url }: Place, more: { server?: object; keys?: object[]
   });
 
 const asAdmin = { authorization: `Bearer ${admin}` };
-/** Asks `/api/keys…`; gives the status and the body. */
+/** Calls `/api/keys…`; returns the status and the body. */
 async function api({ ask }: Pick<TestGateway, 'ask'>, method: NonNullable<Parameters<TestGateway['ask']>[1]>['method'], path = '', body?: unknown, headers: Record<string, string> = {}): Promise<{ status: number; body: any }> {
   const response = await ask(`/api/keys${path}`, { method, headers: { ...asAdmin, ...(method !== 'GET' && { 'content-type': 'application/json' }), ...headers }, ...(body !== undefined && { body: JSON.stringify(body) }) });
   return { status: response.status, body: await response.json() };
@@ -49,9 +49,9 @@ const refusalOf = async (gateway: TestGateway, key: string): Promise<string> => 
   const { code, message } = await errorOf(await chatWith(gateway, key));
   return `${code}: ${message}`;
 };
-/** What the records of a key cost together, in dollars × 10⁻¹². */
+/** The cost of all records of a key, in dollars × 10⁻¹². */
 const spentBy = ({ records }: TestGateway, name: string): bigint => records.filter(({ key }) => key === name).reduce((sum, { cost }) => sum + (parseDollars(cost ?? '0') as bigint), 0n);
-/** What the budget of a key has counted, in dollars × 10⁻¹². */
+/** The count of a key's budget, in dollars × 10⁻¹². */
 async function usedBy(gateway: TestGateway, name: string): Promise<bigint> {
   const { data } = (await (await gateway.get('/api/limits?by=key', asAdmin)).json()) as any;
   return parseDollars(data.find(({ value }: any) => value === name).used) as bigint;
@@ -71,7 +71,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     files.remove();
   });
 
-  test('are made, shown once, and good at once', async () => {
+  test('are made, shown once, and valid at once', async () => {
     const { status, body } = await api(gateway, 'POST', '', { name: 'team a/1', models: ['plain'], metadata: { Team: 'a' }, log_bodies: false });
     expect(status).toBe(201);
     expect(body).toMatchObject({ id: 'team a/1', name: 'team a/1', source: 'store', key: expect.stringMatching(/^gwk_/), prefix: body.key.slice(0, 16), models: ['plain'], metadata: { team: 'a' }, log_bodies: false, limits: null, expires: null, disabled: false, writtenAt: null });
@@ -97,7 +97,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     expect(await api(gateway, 'POST', '', { name })).toMatchObject({ status: 400, body: { error: { param: 'name' } } });
   });
 
-  test('have limits and budgets, which change while it serves', async () => {
+  test('have limits and budgets, which change while the gateway serves', async () => {
     const key = await create(gateway, { name: 'limited', limits: { requests_per_minute: 2, budget: { dollars: '0.000001', per: 'day' } } });
     expect(await refusalOf(gateway, key)).toContain('budget_exceeded');
     await api(gateway, 'PATCH', '/limited', { limits: { requests_per_minute: 2 } });
@@ -109,7 +109,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     expect([free.status, free.headers.get('x-ratelimit-limit-requests')]).toEqual([200, null]);
   });
 
-  test('count what they spent before they had a budget', async () => {
+  test('count in a budget the cost from before the budget', async () => {
     const key = await create(gateway, { name: 'spender' });
     for (const _ of [1, 2, 3]) expect(await statusOf(gateway, key)).toBe(200);
     const spent = spentBy(gateway, 'spender');
@@ -119,7 +119,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     expect(await usedBy(gateway, 'spender')).toBeGreaterThanOrEqual(spent);
   });
 
-  test('count what they spent while their budget was taken away', async () => {
+  test('count in a budget the cost while the budget was removed', async () => {
     const budget = { budget: { dollars: '1000', per: 'day' } };
     const key = await create(gateway, { name: 'freed', limits: budget });
     expect(await statusOf(gateway, key)).toBe(200);
@@ -184,14 +184,14 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     expect([refused.status, refused.body.error.code, refused.body.error.param]).toEqual([status, code, param]);
   });
 
-  test('belong to the admin alone, and are changed by JSON alone', async () => {
+  test('are for the admin only, and are changed by JSON only', async () => {
     const own = { authorization: `Bearer ${yamlKey}` };
     expect([(await api(gateway, 'POST', '', { name: 'x' }, own)).status, (await api(gateway, 'GET', '', undefined, own)).status, (await gateway.get('/api/keys')).status]).toEqual([401, 401, 401]);
     expect((await api(gateway, 'POST', '', { name: 'x' }, { 'content-type': 'text/plain' })).body.error.code).toBe('unsupported_media_type');
     expect((await api(gateway, 'POST', '', { name: '' }, { 'content-type': 'application/vnd.api+json' })).body.error.param).toBe('name');
   });
 
-  test('are on an audit list, with what, when, by what means and from where', async () => {
+  test('are on an audit list, with the change, its time, its means and its address', async () => {
     await create(gateway, { name: 'watched', limits: { concurrent: 3 } });
     await api(gateway, 'PATCH', '/watched', { disabled: true }, { 'sec-fetch-site': 'same-origin' });
     await api(gateway, 'PATCH', '/watched', { disabled: false, models: ['plain'] }, { 'user-agent': 'gateway/0.1.0' });
@@ -210,16 +210,16 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     expect([page.data.map(({ id }: any) => id), page.next]).toEqual([[data[1].id, data[2].id], data[2].id]);
   });
 
-  test('are known to another gateway on the same store within seconds, and to a new one at once', async () => {
+  test('are known to another gateway on the same store within seconds, and to a new gateway at once', async () => {
     const other = await start(place);
     const key = await create(gateway, { name: 'shared' });
     await expect.poll(() => statusOf(other, key)).toBe(200);
     await api(other, 'PATCH', '/shared', { disabled: true });
     expect(await statusOf(other, key)).toBe(401);
-    // the list is as the store has it, so who reads it has learned of everything
+    // the list is read from the store, so a gateway that has read it knows every change
     await api(gateway, 'GET');
     expect(await statusOf(gateway, key)).toBe(401);
-    // one that has not heard of a change does not undo it
+    // a gateway that does not know a change yet does not undo it
     await Promise.all([api(gateway, 'PATCH', '/shared', { disabled: false }), api(other, 'PATCH', '/shared', { models: ['plain'] })]);
     await other.close();
     const later = await start(place);
@@ -228,7 +228,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     await later.close();
   });
 
-  test('step back behind a key of the config with the same name', async () => {
+  test('are replaced by a key of the config with the same name', async () => {
     const key = await create(gateway, { name: 'twin' });
     const other = await start(place, { keys: [{ name: 'twin', key: 'twin-in-the-yaml-012345' }] });
     expect([await statusOf(other, key), await statusOf(other, 'twin-in-the-yaml-012345')]).toEqual([401, 200]);
@@ -237,7 +237,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     await other.close();
   });
 
-  test('are enough for a gateway whose config has none', async () => {
+  test('are enough for a gateway whose config has no keys', async () => {
     const own = { ...place, dataDir: kind === 'postgres' ? folder().path : place.dataDir };
     const guarded = await start(own, { keys: [], server: { require_keys: true, host: '0.0.0.0' } });
     const open = await start(own, { keys: [] });
@@ -251,7 +251,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
   });
 });
 
-test('are good while the store is away, over a reload too; none can be changed, and one that was never read is told to wait', async () => {
+test('known keys are valid while the store is away, over a reload too; none can be changed, and an unknown key gets 503', async () => {
   const own = await startPostgres();
   const [files, others, states] = [folder(), folder(), new States()];
   const url = own.database();
@@ -276,9 +276,9 @@ test('are good while the store is away, over a reload too; none can be changed, 
   for (const one of [files, others]) one.remove();
 });
 
-test('are not said to be unreadable by a gateway that ends, and has closed its store', async () => {
+test('a gateway that stops and has closed its store does not report the keys as unreadable', async () => {
   const files = folder();
-  // it is closed between the log and the keys, and takes longer than there is between two looks at the store
+  // the close comes between that of the log and that of the keys, and takes longer than the interval of the look-ups in the store
   writeFileSync(join(files.path, 'slow.mjs'), "export default { name: 'test/slow', summary: 'takes its time to close', apply: () => () => new Promise((resolve) => setTimeout(resolve, 2500)) };\n");
   const config = oneUpstream(up.url, { server: { admin_key: admin, data_dir: files.path }, keys: [{ name: 'yaml', key: yamlKey }] });
   const gateway = await testGateway({ config, use: ['./slow.mjs', 'log/journal'], from: files.path });

@@ -26,17 +26,17 @@ const result = (id: string, content: Message['content'] = '20', more = {}): Mess
 const tooDeep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
 const weather: Tool = { type: 'function', function: { name: 'weather', description: 'Tells it.', parameters: { type: 'object', properties: { city: { type: 'string' } }, $defs: {} } } };
 
-describe('what only this API knows of an answer', () => {
+describe('fields of an answer that only this API has', () => {
   const body = { id: 'm', content: [{ type: 'server_tool_use', id: 's', name: 'web_search', input: {} }, { type: 'text', text: 'a', citations: [{ cited_text: 'a' }] }, { type: 'text', text: 'b' }], stop_reason: 'stop_sequence', stop_sequence: 'END', usage: { input_tokens: 1, output_tokens: 1, service_tier: 'standard' } };
   const nativesOf = (form?: string): unknown[] => dialect.decodeBody(body, { ...targetOf('anthropic', sonnet), form }).flatMap((chunk) => (chunk.type === 'native' ? [chunk.name] : []));
 
-  it('is for callers who speak it', () => {
+  it('reach callers of this API only', () => {
     expect(nativesOf('messages')).toEqual(['block', 'citation', 'break', 'message', 'usage']);
     expect([nativesOf(), nativesOf('responses')]).toEqual([[], []]);
   });
 });
 
-it('calls to which a server gave one id get two ids', () => {
+it('two calls to which a server gave the same id get two ids', () => {
   const call = (command: string) => ({ type: 'tool_use', id: 'grep:3', name: 'grep', input: { command } });
   const chunks = dialect.decodeBody({ id: 'm', content: [call('a'), call('b')], stop_reason: 'tool_use' }, targetOf('anthropic', sonnet));
   const ids = chunks.flatMap((chunk) => (chunk.type === 'tool-start' ? [chunk.id] : []));
@@ -44,17 +44,17 @@ it('calls to which a server gave one id get two ids', () => {
 });
 
 describe('where a request goes', () => {
-  it('carries the key and the version where the provider looks for them', () => {
+  it('has the key and the version in the headers that the provider reads', () => {
     expect(dialect.authorise?.(targetOf('anthropic').provider)).toEqual({ 'x-api-key': testKey });
     expect(wireOf({})).toMatchObject({ path: '/messages', headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' } });
     expect(wireOf({}).headers).not.toHaveProperty('anthropic-beta');
   });
 
-  it('carries no key where there is none', () => {
+  it('has no key where there is none', () => {
     expect(dialect.authorise?.(targetOf('anthropic', { provider: { apiKey: null } }).provider)).toEqual({});
   });
 
-  it("lists its betas with the provider entry's, each once", () => {
+  it("lists its betas and those of the provider's entry, each once", () => {
     const file = { messages: [{ role: 'user' as const, content: [{ type: 'file', file: { file_id: 'file_1' } }] }] };
     expect(wireOf(file).headers['anthropic-beta']).toBe('files-api-2025-04-14');
     expect(wireOf(file, { ...sonnet, provider: { headers: { 'Anthropic-Beta': 'context-1m-2025-08-07, files-api-2025-04-14' } } }).headers['anthropic-beta']).toBe('context-1m-2025-08-07,files-api-2025-04-14');
@@ -62,7 +62,7 @@ describe('where a request goes', () => {
 });
 
 describe('the body', () => {
-  it('says what the caller said, and the limit that the API requires', () => {
+  it('has the fields of the caller, and the limit that the API requires', () => {
     expect(bodyOf({})).toEqual({ model: 'claude-sonnet-4-5', max_tokens: 64_000, messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }] });
   });
 
@@ -77,7 +77,7 @@ describe('the body', () => {
     ['top_k', { rest: { top_k: 5 } }, { top_k: 5 }],
     ['service_tier', { rest: { service_tier: 'default' } }, { service_tier: 'standard_only' }],
     ['fields of its own API', { rest: { container: 'c1', cache_control: { type: 'ephemeral' } } }, { container: 'c1', cache_control: { type: 'ephemeral' } }],
-  ])('says %s', (_, said, wanted) => {
+  ])('has %s', (_, said, wanted) => {
     expect(bodyOf(said)).toMatchObject(wanted);
     expect(changesOf(said)).toEqual([]);
   });
@@ -92,7 +92,7 @@ describe('the body', () => {
     [{ rest: { metadata: 'team' } }, ['metadata dropped']],
     [{ rest: { reasoning: { exclude: true } } }, ['reasoning.exclude dropped']],
     [{ stop: ['END', ' \n'] }, ['stop blank sequences dropped']],
-  ])('names what it cannot say: %o', (said, changes) => {
+  ])('names the fields that it cannot send: %o', (said, changes) => {
     expect(changesOf(said).sort()).toEqual(changes.sort());
     expect(JSON.stringify(bodyOf(said))).not.toMatch(/seed|penalty|logit|logprobs|verbosity|api_key|team|flex/);
   });
@@ -103,12 +103,12 @@ describe('the body', () => {
 });
 
 describe('instructions', () => {
-  it('at the start are the system text, in whichever role', () => {
+  it('at the start become the system text, in any role', () => {
     const messages: Message[] = [{ role: 'system', content: 'Be brief.' }, { role: 'developer', content: [{ type: 'text', text: 'Be kind.' }] }, user];
     expect(bodyOf({ messages })).toMatchObject({ system: [{ type: 'text', text: 'Be brief.' }, { type: 'text', text: 'Be kind.' }], messages: [{ role: 'user' }] });
   });
 
-  it('further on join the user turn at their place', () => {
+  it('at a later place become part of the user turn', () => {
     expect(messagesOf([user, { role: 'assistant', content: 'Where?' }, { role: 'system', content: 'Only Rome.' }, { role: 'user', content: 'Rome' }])).toEqual([
       { role: 'user', content: [{ type: 'text', text: 'Weather?' }] },
       { role: 'assistant', content: [{ type: 'text', text: 'Where?' }] },
@@ -116,7 +116,7 @@ describe('instructions', () => {
     ]);
   });
 
-  it('alone are sent as the user', () => {
+  it('without other messages are sent as the user', () => {
     const messages: Message[] = [{ role: 'system', content: 'Say hello.' }];
     expect(bodyOf({ messages })).toMatchObject({ messages: [{ role: 'user', content: [{ type: 'text', text: 'Say hello.' }] }] });
     expect(bodyOf({ messages })).not.toHaveProperty('system');
@@ -137,23 +137,23 @@ describe('the conversation', () => {
     expect(changesOf({ messages })).toEqual(['messages a user message put first']);
   });
 
-  it('ends a beginning of an answer without white space', () => {
+  it('has no white space at the end of an answer’s beginning', () => {
     const messages: Message[] = [user, { role: 'assistant', content: 'It is \n' }];
     expect(messagesOf(messages)[1]).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'It is' }] });
     expect(changesOf({ messages })).toEqual(['messages trailing white space removed']);
   });
 
-  it('names that it does not say who speaks', () => {
+  it('names dropped names of speakers', () => {
     expect(changesOf({ messages: [{ ...user, name: 'Ann' }, calling('a'), result('a', '20', { name: 'weather' })] })).toEqual(['messages.name dropped']);
   });
 
-  it('names the images of an earlier answer, which have no place in it', () => {
+  it('names the dropped images of an earlier answer', () => {
     const drawn: Message = { role: 'assistant', content: 'Here.', images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] };
     expect(messagesOf([user, drawn, user])[1]).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'Here.' }] });
     expect(changesOf({ messages: [user, drawn, user] })).toEqual(['messages.images dropped']);
   });
 
-  it('repeats a refusal as what the assistant said', () => {
+  it('repeats a refusal as text of the assistant', () => {
     expect(messagesOf([user, { role: 'assistant', content: null, refusal: 'No.' }, user])[1]).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'No.' }] });
   });
 });
@@ -188,7 +188,7 @@ describe('content', () => {
     expect(() => userBlocks(part)).toThrow(expect.objectContaining({ status: 400, param: 'messages' }));
   });
 
-  it('names a detail that it cannot ask for', () => {
+  it('names an image detail that it cannot ask for', () => {
     expect(changesOf({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://x.example/a.png', detail: 'high' } }] }] })).toEqual(['messages.content.image_url.detail dropped']);
   });
 });
@@ -198,18 +198,18 @@ describe('tools', () => {
     expect(bodyOf({ tools: [weather] })['tools']).toEqual([{ name: 'weather', description: 'Tells it.', input_schema: weather.function?.parameters }]);
   });
 
-  it('without parameters take an empty object', () => {
+  it('without parameters get an empty object', () => {
     expect(bodyOf({ tools: [{ type: 'function', function: { name: 'now' } }] })['tools']).toEqual([{ name: 'now', input_schema: { type: 'object', properties: {} } }]);
   });
 
-  it('are strict where the model can be', () => {
+  it('are strict where the model supports it', () => {
     const tools: Tool[] = [{ type: 'function', function: { name: 'weather', strict: true, parameters: { type: 'object', properties: { days: { type: 'integer', maximum: 5 } } } } }];
     expect(bodyOf({ tools })['tools']).toEqual([{ name: 'weather', strict: true, input_schema: { type: 'object', additionalProperties: false, properties: { days: { type: 'integer', description: '(maximum: 5)' } } } }]);
     expect(changesOf({ tools })).toEqual(['tools.function.parameters not enforced: maximum']);
     expect(changesOf({ tools }, older)).toEqual(['tools.function.strict dropped']);
   });
 
-  it("of the provider's own pass, others are refused", () => {
+  it("that the provider runs pass, other kinds are refused", () => {
     const tools = [{ type: 'web_search_20250305', name: 'web_search' }, { type: 'mcp_toolset', mcp_server_name: 'm' }];
     expect(bodyOf({ tools })['tools']).toEqual(tools);
     expect(() => bodyOf({ tools: [{ type: 'custom', custom: {} }] })).toThrow(expect.objectContaining({ status: 400, param: 'tools' }));
@@ -226,7 +226,7 @@ describe('tools', () => {
     ['one at a time, and one at least', { parallelToolCalls: false, toolChoice: 'required' }, { type: 'any', disable_parallel_tool_use: true }],
     ['none of one at a time', { parallelToolCalls: false, toolChoice: 'none' }, { type: 'none' }],
     ['several at a time', { parallelToolCalls: true }, undefined],
-  ])('are chosen as said: %s', (_, said, choice) => {
+  ])('are chosen as the caller says: %s', (_, said, choice) => {
     expect(bodyOf({ tools: [weather], ...said })['tool_choice']).toEqual(choice);
   });
 
@@ -253,7 +253,7 @@ describe('tool turns', () => {
     ['nothing', result('a', ''), {}],
     ['an error', result('a', 'no such city', { is_error: true }), { content: 'no such city', is_error: true }],
     ['an image', result('a', [{ type: 'text', text: 'Look:' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }]), { content: [{ type: 'text', text: 'Look:' }, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }] }],
-  ])('can have %s for a result', (_, message, fields) => {
+  ])('can have %s as a result', (_, message, fields) => {
     expect(messagesOf([user, calling('a'), message])[2]?.['content']).toEqual([{ type: 'tool_result', tool_use_id: 'a', ...fields }]);
   });
 
@@ -273,7 +273,7 @@ describe('tool turns', () => {
     expect(wireOf({ messages: [user, { role: 'assistant', tool_calls: [call('a', '{"id": 9007199254740993}')] }, result('a')] }).body).toContain('"input":{"id":9007199254740993}');
   });
 
-  it("make other providers' ids their own, the same on call and result", () => {
+  it("change ids of other providers, in the same way on call and result", () => {
     const [, calls, results] = messagesOf([user, calling('functions.weather:0', 'functions.weather:1'), result('functions.weather:1'), result('functions.weather:0')]);
     const ids = (calls as Fields)['content'].map(({ id }: Fields) => id as string);
     expect(new Set(ids).size).toBe(2);
@@ -287,22 +287,22 @@ describe('structured answers', () => {
   const asked: Partial<ChatRequest> = { responseFormat: { type: 'json_schema', json_schema: { name: 'place', schema, strict: true } } };
   const single = { type: 'tool', name: 'answer_in_json', disable_parallel_tool_use: true };
 
-  it('are held to their schema by the API where it can', () => {
+  it('use the schema of the API where it has one', () => {
     expect(bodyOf(asked)).toMatchObject({ output_config: { format: { type: 'json_schema', schema: { type: 'object', additionalProperties: false, required: ['city'] } } } });
     expect(bodyOf(asked)).not.toHaveProperty('tools');
     expect(changesOf(asked)).toEqual(['response_format not enforced: minLength']);
   });
 
-  it('stand beside an effort', () => {
+  it('work together with an effort', () => {
     expect(bodyOf(asked, { externalId: 'claude-opus-4-8', reasoning: { effort: 'low' } })['output_config']).toMatchObject({ effort: 'low', format: { type: 'json_schema' } });
   });
 
-  it('are the arguments of a tool where it cannot', () => {
+  it('are the arguments of a tool where the API has no schema', () => {
     expect(bodyOf(asked, older)).toMatchObject({ tools: [{ name: 'answer_in_json', input_schema: schema }], tool_choice: single });
     expect(changesOf(asked, older)).toEqual([]);
   });
 
-  it('are the arguments of a tool where the schema has a map, which the API could only leave empty', () => {
+  it('are the arguments of a tool where the schema has a map, which the API can only leave empty', () => {
     const prices = { type: 'object', properties: { prices: { type: 'object', additionalProperties: { type: 'number' } } } };
     const responseFormat = { type: 'json_schema', json_schema: { name: 'prices', schema: prices } };
     expect(bodyOf({ responseFormat })).toMatchObject({ tools: [{ name: 'answer_in_json', input_schema: prices }], tool_choice: single });
@@ -310,12 +310,12 @@ describe('structured answers', () => {
     expect(changesOf({ responseFormat })).toEqual([]);
   });
 
-  it('count more than thinking where they need the tool', () => {
+  it('turn thinking off where they need the tool', () => {
     expect(bodyOf(asked, { ...older, reasoning: { effort: 'high' } })).toMatchObject({ tool_choice: single });
     expect(changesOf(asked, { ...older, reasoning: { effort: 'high' } })).toEqual(['reasoning_effort dropped']);
   });
 
-  it("leave the model the caller's tools", () => {
+  it("keep the caller's tools for the model", () => {
     expect(bodyOf({ ...asked, tools: [weather] }, older)).toMatchObject({ tools: [{ name: 'weather' }, { name: 'answer_in_json' }], tool_choice: { type: 'any', disable_parallel_tool_use: true } });
     expect(bodyOf({ ...asked, tools: [weather], toolChoice: 'none' }, older)).toMatchObject({ tool_choice: single });
     expect(bodyOf({ ...asked, tools: [weather], toolChoice: { type: 'function', function: { name: 'weather' } } }, older)).toMatchObject({ tool_choice: { type: 'tool', name: 'weather' } });
@@ -325,7 +325,7 @@ describe('structured answers', () => {
     expect(bodyOf({ responseFormat: { type: 'json_object' } })).toMatchObject({ tools: [{ name: 'answer_in_json', input_schema: { type: 'object' } }], tool_choice: single });
   });
 
-  it('stand alone in a plain answer, without the words beside the call of the tool', () => {
+  it('are alone in a plain answer, without the text beside the call of the tool', () => {
     const content = [{ type: 'text', text: 'Here it is:' }, { type: 'tool_use', id: 't', name: 'answer_in_json', input: { city: 'Rome' } }];
     const chunks = dialect.decodeBody({ id: 'm', content, stop_reason: 'tool_use' }, targetOf('anthropic', sonnet));
     expect(chunks).toEqual([{ type: 'text-delta', choice: 0, text: '{"city":"Rome"}' }, { type: 'finish', choice: 0, reason: 'completed', native: 'tool_use' }]);
@@ -337,7 +337,7 @@ describe('structured answers', () => {
     expect(changesOf({ responseFormat: { type: 'json_object' } }, thinking)).toEqual(['response_format asked for, not enforced']);
   });
 
-  it('of plain text need nothing, of unknown kinds are refused', () => {
+  it('of plain text change nothing, and unknown kinds are refused', () => {
     expect(bodyOf({ responseFormat: { type: 'text' } })).toEqual(bodyOf({}));
     expect(() => bodyOf({ responseFormat: { type: 'grammar' } })).toThrow(expect.objectContaining({ status: 400, param: 'response_format' }));
   });
@@ -346,7 +346,7 @@ describe('structured answers', () => {
 describe('cache breakpoints', () => {
   const mark = { cache_control: { type: 'ephemeral', ttl: '1h' } };
 
-  it('stay where they were set, with their time to live', () => {
+  it('stay where the caller set them, with their time to live', () => {
     const body = bodyOf({
       tools: [{ ...weather, ...mark }],
       messages: [{ role: 'system', content: [{ type: 'text', text: 'Long.', ...mark }] }, { role: 'user', content: 'Also long.', ...mark }, calling('a'), result('a', '20', mark)],
@@ -366,7 +366,7 @@ describe('cache breakpoints', () => {
     expect(changesOf({ messages })).toEqual(['cache_control dropped beyond 4']);
   });
 
-  it('on an empty text go with it', () => {
+  it('on an empty text are dropped with it', () => {
     expect(userBlocks({ type: 'text', text: '', ...mark }, { type: 'text', text: 'a' })).toEqual([{ type: 'text', text: 'a' }]);
   });
 });

@@ -36,11 +36,11 @@ describe('an error reply', () => {
     ['a message alone', { message: 'nope' }, 'nope'],
     ['plain text', 'nope', 'nope'],
     ['a page', '<html>nope</html>', 'Provider "anthropic" answered 400.'],
-  ])('is read from %s too', (_, body, message) => {
+  ])('is also read from %s', (_, body, message) => {
     expect(errorOf(400, body).message).toBe(message);
   });
 
-  it('says when to ask again', () => {
+  it('has the time to wait', () => {
     expect(errorOf(429, {}, { 'retry-after': '30' }).retryAfterMs).toBe(30_000);
     const limits = { date: 'Tue, 04 Mar 2025 10:00:00 GMT', 'anthropic-ratelimit-requests-remaining': '0', 'anthropic-ratelimit-requests-reset': '2025-03-04T10:00:12Z' };
     expect(errorOf(429, {}, limits).retryAfterMs).toBe(12_000);

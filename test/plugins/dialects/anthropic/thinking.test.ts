@@ -27,7 +27,7 @@ interface Sent {
   readonly thinking: unknown;
 }
 
-/** What goes out for an assistant message in the middle of a conversation. */
+/** The sent form of an assistant message in the middle of a conversation. */
 function sent(message: Message, wishes: TargetWishes = sonnet): Sent {
   const after = message.tool_calls === undefined ? [user] : resultsOf(message);
   const body = JSON.parse(dialect.encode(requestOf({ messages: [user, message, ...after] }), targetOf('anthropic', wishes)).body) as { messages: { content: Record<string, unknown>[] }[]; thinking: unknown };
@@ -42,7 +42,7 @@ describe('thinking', () => {
     ]);
   });
 
-  it('goes back redacted as it came', () => {
+  it('goes back redacted, if it came redacted', () => {
     expect(sent(messageOf('redacted-thinking')).blocks).toEqual([
       { type: 'thinking', thinking: 'Careful.', signature: 'U2lnLWE=' },
       { type: 'redacted_thinking', data: 'UmVkYWN0ZWQtMQ==' },
@@ -50,26 +50,26 @@ describe('thinking', () => {
     ]);
   });
 
-  it('goes back without text where it had none', () => {
+  it('goes back without text, if it had none', () => {
     expect(sent(messageOf('thinking-without-text')).blocks[0]).toEqual({ type: 'thinking', thinking: '', signature: 'U2lnLW9taXR0ZWQ=' });
   });
 
-  it('goes back to where it stood among text and calls', () => {
+  it('goes back to its place among text and calls', () => {
     expect(sent(messageOf('interleaved-thinking')).blocks.map((block) => block['thinking'] ?? block['text'] ?? block['id'])).toEqual(['First look at the map.', 'Let me look. ', 'Now the chart.', 'toolu_chart', 'And the tide.', 'toolu_tide']);
   });
 
-  it('finds its place in text that comes back in parts', () => {
+  it('finds its place in a text that comes back in parts', () => {
     const message = messageOf('interleaved-thinking');
     const parts = ['Let ', 'me look. '].map((text) => ({ type: 'text', text }));
     expect(sent({ ...message, content: parts }).blocks.map((block) => block['thinking'] ?? block['text'] ?? block['id'])).toEqual(['First look at the map.', 'Let ', 'me look. ', 'Now the chart.', 'toolu_chart', 'And the tide.', 'toolu_tide']);
   });
 
-  it('cuts a text that is longer than it was at the place, and loses none of it', () => {
+  it('splits a text that has become longer at its place, and loses none of it', () => {
     const { blocks } = sent({ ...messageOf('interleaved-thinking'), content: 'Let me look. And more.' });
     expect(blocks.map((block) => (block['text'] as string | undefined) ?? '').join('')).toBe('Let me look. And more.');
   });
 
-  it('parts no character of a text that the client has changed', () => {
+  it('splits no character of a text that the client has changed', () => {
     const texts = sent({ ...messageOf('interleaved-thinking'), content: 'Let me look.😀 And more.' }).blocks.flatMap(({ text }) => (text === undefined ? [] : [text as string]));
     expect([texts.join(''), texts.map((text) => text.isWellFormed())]).toEqual(['Let me look.😀 And more.', [true, true]]);
   });
@@ -100,13 +100,13 @@ describe('thinking', () => {
     expect(blocks).toEqual([...(isSent ? [{ type: 'thinking', thinking: 'Hm.', signature: 'c2ln' }] : []), { type: 'text', text: 'So.' }]);
   });
 
-  it('is asked for again in a tool loop that has it, and not in one that lost it', () => {
+  it('is asked for again in a tool loop that still has it, and not in one that lost it', () => {
     const message = messageOf('interleaved-thinking');
     expect(sent(message).thinking).toEqual({ type: 'enabled', budget_tokens: 2048 });
     expect(sent({ ...message, reasoning_details: [] }).thinking).toBe(undefined);
   });
 
-  it('does not end a conversation that is not to think', () => {
+  it('is left out of a conversation with the effort none', () => {
     const wire = dialect.encode(requestOf({ messages: [user, messageOf('thinking')] }), targetOf('anthropic', { ...sonnet, reasoning: { effort: 'none' } }));
     expect(wire.body).not.toContain('"thinking"');
   });

@@ -12,27 +12,27 @@ describe('usage', () => {
     expect(promptTokens(usage)).toBe(1634);
   });
 
-  it('takes thinking out of the answer where it is counted, and invents none where it is not', () => {
+  it('subtracts counted thinking from the answer, and invents none where it is not counted', () => {
     expect(usageOf({ input_tokens: 1, output_tokens: 61, output_tokens_details: { thinking_tokens: 40 } })).toMatchObject({ answer: 21, reasoning: 40 });
     expect(usageOf({ input_tokens: 1, output_tokens: 61 })).toMatchObject({ answer: 61, reasoning: null });
     expect(usageOf({ input_tokens: 1, output_tokens: 5, output_tokens_details: { thinking_tokens: 9 } })).toMatchObject({ answer: 0, reasoning: 5 });
   });
 
-  it('lets a later report replace what it names, and erase nothing', () => {
+  it('lets a later report replace the counts that it has, and erase none', () => {
     expect(usageOf({ input_tokens: 702, cache_read_input_tokens: 7, output_tokens: 1 }, { output_tokens: 40 }, { input_tokens: 1591, output_tokens: 77, cache_read_input_tokens: null })).toMatchObject({ input: 1591, cacheRead: 7, answer: 77 });
   });
 
-  it('keeps the prompt where a later report has a prompt of no tokens, which is no count', () => {
+  it('keeps the prompt where a later report has a prompt of 0 tokens', () => {
     expect(usageOf({ input_tokens: 702, cache_read_input_tokens: 7 }, { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0, output_tokens: 40 })).toMatchObject({ input: 702, cacheRead: 7, cacheWrite: 0, answer: 40 });
     expect(usageOf({ input_tokens: 702 }, { input_tokens: 0, cache_read_input_tokens: 702, output_tokens: 40 })).toMatchObject({ input: 0, cacheRead: 702 });
   });
 
-  it('sums the passes of an answer, those of an advisor aside', () => {
+  it('sums the passes of an answer, without those of an advisor', () => {
     const iterations = [{ type: 'compaction', input_tokens: 5000, output_tokens: 300 }, { type: 'message', input_tokens: 100, output_tokens: 20 }, { type: 'advisor_message', input_tokens: 9, output_tokens: 9 }];
     expect(usageOf({ input_tokens: 100, output_tokens: 20, cache_read_input_tokens: 4, iterations })).toMatchObject({ input: 5100, answer: 320, cacheRead: 4 });
   });
 
-  it('takes the numbers at the top where a fallback answered', () => {
+  it('takes the counts at the top where a fallback answered', () => {
     expect(usageOf({ input_tokens: 100, output_tokens: 20, iterations: [{ type: 'message', input_tokens: 70, output_tokens: 9 }, { type: 'fallback_message', input_tokens: 100, output_tokens: 20 }] })).toMatchObject({ input: 100, answer: 20 });
   });
 
@@ -47,7 +47,7 @@ describe('usage', () => {
     iterations: fc.oneof(fc.array(fc.record({ type: fc.constantFrom('message', 'compaction', 'advisor_message'), input_tokens: number, output_tokens: number }), { maxLength: 3 }), fc.constant(null)),
   });
 
-  it('never has a negative class, and classes that add up', () => {
+  it('never has a negative class, and the classes add up', () => {
     fc.assert(fc.property(fc.array(report, { minLength: 1, maxLength: 4 }), (reports) => {
       const usage = usageOf(...reports);
       for (const value of Object.values(usage)) expect(value === null || (Number.isFinite(value) && value >= 0)).toBe(true);

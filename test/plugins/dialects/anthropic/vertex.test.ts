@@ -16,21 +16,21 @@ const wireOf = (said: Partial<ChatRequest>): { readonly path: string; readonly h
 const answered = { anthropic_version: 'vertex-2023-10-16', max_tokens: 64_000, messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }] };
 
 describe('Claude on Vertex AI', () => {
-  it('is asked for a whole answer by rawPredict, without a model in the body', () => {
+  it('is asked for a whole answer at rawPredict, without a model in the body', () => {
     expect(wireOf({})).toEqual({ path: `${models}/claude-sonnet-4-5@20250929:rawPredict`, headers: { 'content-type': 'application/json' }, body: answered });
   });
 
-  it('is asked for a stream by streamRawPredict', () => {
+  it('is asked for a stream at streamRawPredict', () => {
     expect(wireOf({ stream: true })).toMatchObject({ path: `${models}/claude-sonnet-4-5@20250929:streamRawPredict`, body: { ...answered, stream: true } });
   });
 
-  it('counts tokens at a path of its own, with the model in the body', () => {
+  it('counts tokens at a separate path, with the model in the body', () => {
     const { path, body } = wireOf({ ask: { kind: 'count' } });
     expect(path).toBe(`${models}/count-tokens:rawPredict`);
     expect(body).toEqual({ model: 'claude-sonnet-4-5@20250929', messages: answered.messages });
   });
 
-  it('gets the betas in their header', () => {
+  it('gets the betas in a header', () => {
     const file = { messages: [{ role: 'user' as const, content: [{ type: 'file', file: { file_id: 'file_1' } }] }] };
     expect(wireOf(file).headers).toEqual({ 'content-type': 'application/json', 'anthropic-beta': 'files-api-2025-04-14' });
   });

@@ -42,7 +42,7 @@ describe('the end of a stream', () => {
     expect(decoder.done).toBe(done);
   });
 
-  it('finishes once, and says nothing after it', () => {
+  it('is given once, and nothing comes after it', () => {
     const decoder = dialect.decoder(targetOf('bedrock'));
     decoder.push(stop);
     expect(decoder.push(eventOf('contentBlockDelta', { contentBlockIndex: 0, delta: { text: 'late' } }))).toEqual([]);
@@ -75,7 +75,7 @@ describe('a reason to stop', () => {
     ['output_limit_of_tomorrow', 'length_limit'],
     ['blocked_tomorrow', 'content_filter'],
     ['a_word_of_tomorrow', 'completed'],
-  ])('%s is %s, and the word is kept', (native, reason) => {
+  ])('%s is %s, and the provider’s word is kept', (native, reason) => {
     expect(finishOf(native)).toEqual({ type: 'finish', choice: 0, reason, native });
   });
 
@@ -110,7 +110,7 @@ describe('an exception inside a stream', () => {
     expect(thrownFor('exception:validationException', { message: 'Input is too long for requested model.' })).toMatchObject({ status: 400, code: 'context_length_exceeded', retryable: false, message: 'Input is too long for requested model.' });
   });
 
-  it.each([[429, 'upstream_rate_limited'], [503, 'upstream_unavailable'], [529, 'upstream_overloaded'], [500, 'upstream_error'], [400, 'upstream_error']])('believes the model about status %i', (originalStatusCode, code) => {
+  it.each([[429, 'upstream_rate_limited'], [503, 'upstream_unavailable'], [529, 'upstream_overloaded'], [500, 'upstream_error'], [400, 'upstream_error']])('believes the status %i that the model gives', (originalStatusCode, code) => {
     expect(thrownFor('exception:modelStreamErrorException', { originalStatusCode, originalMessage: 'Broken.' })).toMatchObject({ code, message: expect.stringContaining('Broken.') });
   });
 });
@@ -146,19 +146,19 @@ describe('an error reply', () => {
     expect(errorOf(400, body).message).toBe('Said so.');
   });
 
-  it('reads what OpenAI models put inside the message', () => {
+  it('reads the error that OpenAI models put inside the message', () => {
     const message = `The model returned the following errors: ${JSON.stringify({ error: { code: 'unsupported_value', message: 'No.', param: 'reasoning_effort', type: 'invalid_request_error' } })}`;
     expect(errorOf(400, { message }, 'ValidationException')).toMatchObject({ status: 400, code: 'unsupported_value', param: 'reasoning_effort' });
     expect(errorOf(400, { message: 'errors: {"error" or so' }, 'ValidationException')).toMatchObject({ code: 'ValidationException' });
   });
 
-  it('makes nothing of a page', () => {
+  it('has no message where the body is an HTML page', () => {
     expect(errorOf(400, '<html>no</html>').message).toBe('Provider "bedrock" answered 400.');
   });
 });
 
-describe('reasoning that a provider keeps to itself', () => {
-  it('is not shown, whatever stands in its place', () => {
+describe('reasoning that a provider hides', () => {
+  it('is not shown, whatever the provider sends instead', () => {
     const target = targetOf('bedrock', { externalId: 'amazon.nova-2-lite-v1:0' } satisfies TargetWishes);
     const hidden = { ...target, mapping: { ...target.mapping, reasoning: { efforts: null, max_tokens: false, auto_effort: null, exposes: 'nothing', think_tags: false } as const } };
     const body = { output: { message: { content: [{ reasoningContent: { reasoningText: { text: '[REDACTED]' } } }, { text: 'Ok' }] } }, stopReason: 'end_turn' };

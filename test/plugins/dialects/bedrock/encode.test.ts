@@ -25,17 +25,17 @@ describe('where a request goes', () => {
   it.each([
     ['a plain id', nova, 'amazon.nova-micro-v1%3A0'],
     ['an ARN', 'arn:aws:bedrock:eu-west-1:123:inference-profile/eu.x-v1:0', 'arn%3Aaws%3Abedrock%3Aeu-west-1%3A123%3Ainference-profile%2Feu.x-v1%3A0'],
-  ])('has %s as one segment of its path', (_, externalId, segment) => {
+  ])('has %s as one segment of the path', (_, externalId, segment) => {
     expect(wireOf({}, externalId).path).toBe(`/model/${segment}/converse`);
     expect(wireOf({ stream: true }, externalId).path).toBe(`/model/${segment}/converse-stream`);
   });
 
-  it('says which form of answer it takes', () => {
+  it('names the form of answer that it accepts', () => {
     expect(wireOf({}).headers).toEqual({ 'content-type': 'application/json', accept: 'application/json' });
     expect(wireOf({ stream: true }).headers).toMatchObject({ accept: 'application/vnd.amazon.eventstream' });
   });
 
-  it('says what the caller said and nothing else', () => {
+  it('has the fields of the caller and no others', () => {
     expect(bodyOf({})).toEqual({ messages: [{ role: 'user', content: [{ text: 'Hello' }] }] });
     expect(bodyOf({}, sonnet)).toEqual({ messages: [{ role: 'user', content: [{ text: 'Hello' }] }] });
   });
@@ -55,7 +55,7 @@ describe('parameters', () => {
     ['the usual service tier', { rest: { service_tier: 'auto' } }, {}, []],
     ['metadata', { rest: { metadata: { team: 'tide', odd: 'a{b' } } }, { requestMetadata: { team: 'tide' } }, ['metadata: cut to 1 entries']],
     ['unknown fields', { rest: { store: true, prediction: null } }, {}, ['store: dropped']],
-  ])('go out in their places: %s', (_, said, wanted, changes) => {
+  ])('are sent in their fields: %s', (_, said, wanted, changes) => {
     const { messages: _messages, ...sent } = bodyOf(said);
     expect(sent).toEqual(wanted);
     expect(changesOf(said)).toEqual(changes);
@@ -65,7 +65,7 @@ describe('parameters', () => {
     expect(refusalOf({ n: 2 })).toMatchObject({ status: 400, code: 'unsupported_value', param: 'n' });
   });
 
-  it('go where Claude looks for them', () => {
+  it('are sent in the fields of Claude', () => {
     expect(bodyOf({ temperature: 1.5, rest: { top_k: 5 } }, sonnet)).toMatchObject({ inferenceConfig: { temperature: 1 }, additionalModelRequestFields: { top_k: 5 } });
     expect(changesOf({ temperature: 0.2, topP: 0.9 }, sonnet45)).toEqual(['top_p: dropped']);
   });
@@ -76,7 +76,7 @@ describe('parameters', () => {
 });
 
 describe('messages', () => {
-  it('lead with system texts and alternate', () => {
+  it('begin with system texts, and their roles alternate', () => {
     const messages: Message[] = [
       { role: 'system', content: 'Be brief.' }, { role: 'developer', content: [{ type: 'text', text: 'Be kind.' }] },
       user('One.'), user('Two.'), { role: 'assistant', content: 'Three.' }, { role: 'system', content: 'Now in verse.' }, user('Four.'),
@@ -87,18 +87,18 @@ describe('messages', () => {
     });
   });
 
-  it('have no blank texts, and no turn that says nothing', () => {
+  it('have no blank texts and no empty turn', () => {
     const messages: Message[] = [user([{ type: 'text', text: ' \n' }, { type: 'text', text: 'One.' }]), { role: 'assistant', content: '' }, user('Two.')];
     expect(contentOf(messages)).toEqual([[{ text: 'One.' }, { text: 'Two.' }]]);
   });
 
-  it('have something in a user turn that says nothing, and name it', () => {
+  it('get a text in an empty user turn, which the reply names', () => {
     const messages: Message[] = [user('One.'), { role: 'assistant', content: 'Two.' }, user([{ type: 'text', text: ' \n' }])];
     expect(contentOf(messages)).toEqual([[{ text: 'One.' }], [{ text: 'Two.' }], [{ text: '…' }]]);
     expect(changesOf({ messages })).toEqual(['messages: an empty user message filled in']);
   });
 
-  it('end without white space where the answer is begun', () => {
+  it('end without white space after the beginning of an answer', () => {
     expect(contentOf([user('Go.'), { role: 'assistant', content: 'Well \n' }])[1]).toEqual([{ text: 'Well' }]);
     expect(contentOf([user('Go.'), { role: 'assistant', content: 'Well ' }, user('?')])[1]).toEqual([{ text: 'Well ' }]);
   });
@@ -111,7 +111,7 @@ describe('messages', () => {
     expect(changesOf({ messages })).toEqual([change]);
   });
 
-  it('tell what an assistant refused', () => {
+  it('have the refusal of an assistant', () => {
     expect(contentOf([user('?'), { role: 'assistant', content: null, refusal: 'No.' }, user('!')])[1]).toEqual([{ text: 'No.' }]);
     expect(contentOf([user('?'), { role: 'assistant', content: 'Well.', refusal: 'No.' }, user('!')])[1]).toEqual([{ text: 'Well.' }, { text: 'No.' }]);
     expect(contentOf([user('?'), { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] }, user('!')])[1]).toEqual([{ text: 'No.' }]);
@@ -123,7 +123,7 @@ const image = (url: string) => ({ type: 'image_url', image_url: { url } });
 const file = (data: string, filename?: string) => ({ type: 'file', file: { file_data: data, ...(filename !== undefined && { filename }) } });
 
 describe('images and documents', () => {
-  it('are named where Bedrock has no place for them, as are names and details', () => {
+  it('are named as dropped where Bedrock has no field for them, and so are names and details', () => {
     const messages: Message[] = [{ ...user([{ ...image('data:image/png;base64,AAAA'), image_url: { url: 'data:image/png;base64,AAAA', detail: 'low' } }]), name: 'ada' }, { role: 'assistant', content: 'Here.', images: [image('data:image/png;base64,AAAA')] }, user('And?')];
     expect(changesOf({ messages })).toEqual(['messages.name: dropped', 'messages.images: dropped', 'messages.content.image_url.detail: dropped']);
     expect(changesOf({ messages: [user([{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', detail: 'auto' } }]), { role: 'assistant', content: 'Here.', images: [] }, user('And?')] })).toEqual([]);
@@ -133,15 +133,15 @@ describe('images and documents', () => {
     expect(contentOf([user([image(`data:${type};base64,AAAA`)])])).toEqual([[{ image: { format, source: { bytes: 'AAAA' } } }]]);
   });
 
-  it('have names that Bedrock takes, each once', () => {
+  it('have unique names that Bedrock accepts', () => {
     const pdf = 'data:application/pdf;base64,JVBERi0=';
     const parts = [file(pdf, "John's  résumé, #1.pdf"), file(pdf, 'report.pdf'), file(pdf, 'report.pdf'), file('data:text/csv;base64,YQ==', '.csv'), file('YQ==', 'notes.md'), { type: 'text', text: 'Compare.' }];
     const [blocks = []] = contentOf([user(parts)]);
     expect(blocks.slice(0, -1).map(({ document: { name, format } }) => `${name}.${format}`)).toEqual(['John-s r-sum- -1.pdf', 'report.pdf', 'report (2).pdf', 'document.csv', 'notes.md']);
   });
 
-  // each was looked for in the whole conversation, and each name tried from the first on: so many took minutes
-  it('may be many', () => {
+  // a search through the whole conversation for each, or a test of each name from the first, would take minutes for this many
+  it('may be thousands', () => {
     const one = user([{ type: 'text', text: 'See:' }, image('data:image/png;base64,AAAA'), file('data:application/pdf;base64,JVBERi0=', 'a.pdf')]);
     const cpuMs = cpuMsOf(() => {
       const [blocks = []] = contentOf(Array.from({ length: 20_000 }, () => one));
@@ -159,7 +159,7 @@ describe('images and documents', () => {
     expect(cpuMs).toBeLessThan(5000);
   });
 
-  it('are no addresses', () => {
+  it('may not be addresses', () => {
     for (const part of [image('https://a.example/b.png'), file('https://a.example/b.pdf', 'b.pdf'), file('s3://bucket/b.pdf', 'b.pdf')]) expect(refusalOf({ messages: [user([part])] })).toMatchObject({ status: 400, code: 'unsupported_value', param: expect.stringContaining('messages[0].content[0]') });
   });
 
@@ -167,7 +167,7 @@ describe('images and documents', () => {
     for (const part of [image(`data:${type};base64,AAAA`), file(`data:${type};base64,AAAA`)]) expect(refusalOf({ messages: [user([part])] })).toMatchObject({ status: 400, code: 'unsupported_value' });
   });
 
-  it('have a text beside them', () => {
+  it('get a text beside them', () => {
     const messages = [user([file('data:application/pdf;base64,JVBERi0=', 'a.pdf')])];
     expect(contentOf(messages)[0]?.[1]).toEqual({ text: 'See the document.' });
     expect(changesOf({ messages })).toEqual(['messages: a text added beside the document']);
@@ -190,12 +190,12 @@ describe('images and documents', () => {
 const choiceOf = (toolChoice: ChatRequest['toolChoice'], externalId?: string) => bodyOf({ tools: [tide], toolChoice }, externalId)['toolConfig'];
 
 describe('tools', () => {
-  it('go out with their schemas whole', () => {
+  it('are sent with their whole schemas', () => {
     expect(choiceOf(null)).toEqual({ tools: [tideSpec] });
     expect(bodyOf({ tools: [{ type: 'function', function: { name: 'now', description: ' ' } }] })['toolConfig']).toEqual({ tools: [{ toolSpec: { name: 'now', inputSchema: { json: { type: 'object', properties: {} } } } }] });
   });
 
-  it('are chosen among', () => {
+  it('are chosen as the caller says', () => {
     expect(choiceOf('auto')).toEqual({ tools: [tideSpec] });
     expect(choiceOf('required')).toEqual({ tools: [tideSpec], toolChoice: { any: {} } });
     expect(choiceOf({ type: 'function', function: { name: 'tide' } })).toEqual({ tools: [tideSpec], toolChoice: { tool: { name: 'tide' } } });
@@ -221,7 +221,7 @@ describe('tools', () => {
     expect(changesOf(...asked)).toEqual(['tool_choice: relaxed to auto']);
   });
 
-  it('are called one at a time by Claude, and nowhere else', () => {
+  it('are called one at a time by Claude, and by no other model', () => {
     const said: Partial<ChatRequest> = { tools: [tide], toolChoice: { type: 'function', function: { name: 'tide' } }, parallelToolCalls: false };
     expect(bodyOf(said, sonnet)).toMatchObject({ toolConfig: { tools: [tideSpec] }, additionalModelRequestFields: { tool_choice: { type: 'tool', name: 'tide', disable_parallel_tool_use: true } } });
     expect(bodyOf(said, sonnet)['toolConfig']).not.toHaveProperty('toolChoice');
@@ -229,14 +229,14 @@ describe('tools', () => {
     expect(changesOf({ ...said, parallelToolCalls: true })).toEqual([]);
   });
 
-  it('are strict where the model can be held to a schema', () => {
+  it('are strict where the model supports schemas', () => {
     const strict: Tool = { type: 'function', function: { ...(tide.function as { name: string }), parameters: { type: 'object', properties: { n: { type: 'integer', minimum: 1 } } }, strict: true } };
     expect(bodyOf({ tools: [strict] }, sonnet45)['toolConfig'].tools[0].toolSpec).toMatchObject({ strict: true, inputSchema: { json: { additionalProperties: false } } });
     expect(changesOf({ tools: [strict] }, sonnet45)).toEqual(['tools.function.parameters: not enforced: minimum']);
     expect(changesOf({ tools: [strict] }, 'anthropic.claude-opus-4-7')).toEqual(['tools.function.strict: dropped']);
   });
 
-  it('of other kinds are refused, and so is the reserved name', () => {
+  it('of other kinds are refused, like the reserved name', () => {
     expect(refusalOf({ tools: [{ type: 'web_search' }] })).toMatchObject({ status: 400, code: 'unsupported_value', param: 'tools[0].type' });
     expect(refusalOf({ tools: [tide, { type: 'function', function: { name: 'answer_in_json' } }] })).toMatchObject({ status: 400, code: 'invalid_value', param: 'tools[1].function.name' });
   });
@@ -252,40 +252,40 @@ describe('structured answers', () => {
     expect(toolConfig).toMatchObject({ tools: [{ toolSpec: { name: 'answer_in_json', inputSchema: { json: schema } } }], toolChoice: { any: {} } });
   });
 
-  it("are one choice among the caller's tools", () => {
+  it("are one tool among the caller's tools", () => {
     expect(bodyOf({ responseFormat, tools: [tide] })['toolConfig'].toolChoice).toEqual({ any: {} });
     expect(namesOf({ responseFormat, tools: [tide] })).toEqual(['tide', 'answer_in_json']);
     expect(namesOf({ responseFormat, tools: [tide], toolChoice: 'none' })).toEqual(['answer_in_json']);
     expect(namesOf({ responseFormat, tools: [tide], toolChoice: 'required' })).toEqual(['tide']);
   });
 
-  it('are held to a schema by the model itself where Bedrock lets it, and thinking goes on', () => {
+  it('use the schema of the model where Bedrock supports it, and thinking stays on', () => {
     expect(bodyOf({ responseFormat }, sonnet45, { effort: 'low' })).toMatchObject({
       additionalModelRequestFields: { thinking: { type: 'enabled' }, output_config: { format: { type: 'json_schema', schema: { required: ['tide'], additionalProperties: false } } } },
     });
     expect(changesOf({ responseFormat }, sonnet45)).toEqual(['response_format: not enforced: minLength']);
   });
 
-  it('are the input of a tool where the schema has a map, which the model could only leave empty', () => {
+  it('are the input of a tool where the schema has a map, which the model can only leave empty', () => {
     const prices = { type: 'object', additionalProperties: { type: 'number' } };
     const open = { responseFormat: { type: 'json_schema', json_schema: { name: 'prices', schema: prices } } };
     expect(bodyOf(open, sonnet45)).toMatchObject({ toolConfig: { tools: [{ toolSpec: { name: 'answer_in_json', inputSchema: { json: prices } } }], toolChoice: { any: {} } } });
     expect(changesOf(open, sonnet45)).toEqual([]);
   });
 
-  it('count more than thinking where both cannot be', () => {
+  it('turn thinking off where both are impossible', () => {
     expect(bodyOf({ responseFormat }, sonnet, { effort: 'low' })).not.toHaveProperty('additionalModelRequestFields');
     expect(changesOf({ responseFormat }, sonnet, { effort: 'low' })).toEqual(['reasoning_effort: dropped']);
   });
 
-  it('of any form count less', () => {
+  it('of any form do not turn thinking off', () => {
     const said = { responseFormat: { type: 'json_object' } };
     expect(bodyOf(said, sonnet, { effort: 'low' })).toMatchObject({ additionalModelRequestFields: { thinking: { type: 'enabled' } } });
     expect(changesOf(said, sonnet, { effort: 'low' })).toEqual(['response_format: asked for, not enforced']);
     expect(bodyOf(said)['toolConfig']).toMatchObject({ tools: [{ toolSpec: { inputSchema: { json: { type: 'object' } } } }], toolChoice: { any: {} } });
   });
 
-  it('are asked for where no tool can be forced, and refused in other formats', () => {
+  it('are only offered as a tool where no tool can be forced, and other formats are refused', () => {
     expect(changesOf({ responseFormat }, llama)).toEqual(['response_format: asked for, not enforced']);
     expect(refusalOf({ responseFormat: { type: 'grammar' } })).toMatchObject({ status: 400, param: 'response_format.type' });
   });
@@ -296,7 +296,7 @@ describe('cache points', () => {
   const point = { cachePoint: { type: 'default' } };
   const marked = (text: string, cacheControl: object = control) => ({ type: 'text', text, cache_control: cacheControl });
 
-  it('stand behind what they cache: tools, instructions, texts, results', () => {
+  it('come after the parts that they cache: tools, instructions, texts, results', () => {
     const body = bodyOf({
       tools: [{ ...tide, cache_control: control }],
       messages: [
@@ -309,27 +309,27 @@ describe('cache points', () => {
     expect(body['messages'].map(({ content }: Body) => content.at(-1))).toEqual([point, expect.objectContaining({ toolUse: expect.anything() }), point]);
   });
 
-  it('stand behind a marked call, and behind a marked result that is empty', () => {
+  it('come after a marked call, and after a marked empty result', () => {
     const marks = { cache_control: control };
     const messages: Message[] = [user('Tide?'), { role: 'assistant', content: null, tool_calls: [{ ...call('a', 'tide'), ...marks }, call('b', 'tide')] }, { role: 'tool', tool_call_id: 'a', content: '', ...marks }, { role: 'tool', tool_call_id: 'b', content: 'Low' }];
     const [, calls, results] = bodyOf({ messages, tools: [tide] })['messages'].map(({ content }: Body) => content.map((block: Body) => Object.keys(block)[0] as string)) as string[][];
     expect([calls, results]).toEqual([['toolUse', 'cachePoint', 'toolUse'], ['toolResult', 'cachePoint', 'toolResult']]);
   });
 
-  it('are four at most, and none stands behind a blank text', () => {
+  it('are four at most, and none comes after a blank text', () => {
     const messages = [user([marked(' '), ...['a', 'b', 'c', 'd', 'e'].map((text) => marked(text))])];
     expect(contentOf(messages)[0]?.map((block) => Object.keys(block)[0])).toEqual(['text', 'cachePoint', 'text', 'cachePoint', 'text', 'cachePoint', 'text', 'cachePoint', 'text']);
     expect(changesOf({ messages })).toEqual(['cache_control: dropped after the first 4']);
   });
 
-  it('last an hour where the model knows it', () => {
+  it('last an hour where the model supports it', () => {
     const messages = [user([marked('a', { type: 'ephemeral', ttl: '1h' })])];
     expect(contentOf(messages, sonnet45)[0]?.[1]).toEqual({ cachePoint: { type: 'default', ttl: '1h' } });
     expect(contentOf(messages, sonnet)[0]?.[1]).toEqual(point);
     expect(changesOf({ messages }, sonnet)).toEqual(['cache_control.ttl: dropped']);
   });
 
-  it('are none for models without a cache', () => {
+  it('are not sent to models without a cache', () => {
     const messages = [user([marked('a')])];
     expect(contentOf(messages, qwen)).toEqual([[{ text: 'a' }]]);
     expect(changesOf({ messages }, qwen)).toEqual(['cache_control: dropped']);
@@ -348,16 +348,16 @@ describe('reasoning', () => {
     ['Qwen', qwen, { none: undefined, minimal: { reasoning_config: 'low' }, medium: { reasoning_config: 'medium' }, xhigh: { reasoning_config: 'high' } }],
     ['DeepSeek R1', 'us.deepseek.r1-v1:0', { high: undefined }],
     ['Nova', nova, { high: undefined }],
-  ])('is asked of %s in its own words', (_, externalId, wanted) => {
+  ])('is set for %s in its own fields', (_, externalId, wanted) => {
     for (const [effort, fields] of Object.entries(wanted)) expect(fieldsOf(externalId, { effort: effort as Effort }), effort).toEqual(fields);
   });
 
-  it('is known by the catalogue where an inference profile does not say', () => {
+  it('is known from the catalogue where the inference profile does not name the model', () => {
     const target = targetOf('bedrock', { externalId: 'arn:aws:bedrock:us-east-1:1:application-inference-profile/x1', modelId: 'claude-sonnet-4', reasoning: { effort: 'minimal' } });
     expect(JSON.parse(dialect.encode(requestOf(), target).body)).toMatchObject({ additionalModelRequestFields: { thinking: { budget_tokens: 1024 } } });
   });
 
-  it('is named where it goes out otherwise', () => {
+  it('is named as changed where it is sent in another form', () => {
     expect(changesOf({}, qwen, { effort: 'xhigh' })).toEqual(['reasoning_effort: changed to high']);
     expect(changesOf({}, qwen, { effort: 'none' })).toEqual(['reasoning_effort: dropped']);
     expect(changesOf({}, qwen, { maxTokens: 4000 })).toEqual(['reasoning.max_tokens: dropped']);
@@ -370,7 +370,7 @@ describe('reasoning', () => {
     expect(bodyOf({ temperature: 0.2 }, sonnet, { maxTokens: 4000 })['inferenceConfig']).toEqual({ maxTokens: 64_000 });
   });
 
-  it('is refused where there is none', () => {
+  it('is refused for a model without reasoning', () => {
     expect(refusalOf({}, 'anthropic.claude-3-haiku-20240307-v1:0', { effort: 'low' })).toMatchObject({ status: 400, code: 'model_not_supported' });
   });
 });
@@ -389,11 +389,11 @@ describe('reasoning of earlier answers', () => {
   const loop: Message[] = [user('?'), answer, { role: 'tool', tool_call_id: 'a', content: 'High' }, { role: 'tool', tool_call_id: 'b', content: 'Low' }];
   const turnOf = (message: Message, externalId = sonnet): Body[] => bodyOf({ messages: [user('?'), message, ...loop.slice(2)], tools: [tide] }, externalId)['messages'][1].content as Body[];
 
-  it('goes back byte for byte, each block in its place', () => {
+  it('goes back byte for byte, each block at its place', () => {
     expect(turnOf(answer)).toEqual([block(' Think \n', 'c2ln'), { text: 'Both.' }, { reasoningContent: { redactedContent: 'aGlkZGVu' } }, { text: ' Now.' }, use('a'), block('More.', 'Mm5k'), use('b')]);
   });
 
-  it('parts no character of a text that the client has changed', () => {
+  it('splits no character of a text that the client has changed', () => {
     const said = turnOf({ ...answer, content: 'Both😀 Now.' }).flatMap(({ text }) => (text === undefined ? [] : [text as string]));
     expect([said.join(''), said.map((text) => text.isWellFormed())]).toEqual(['Both😀 Now.', [true, true]]);
   });
@@ -408,11 +408,11 @@ describe('reasoning of earlier answers', () => {
     ['another wire', { ...first, format: 'anthropic-messages' }],
     ['another model', { ...first, model: sonnet45 }],
     ['a model that signs nothing', { ...first, signature: undefined }],
-  ])('stays out where it is of %s', (_, detail) => {
+  ])('is left out where it is of %s', (_, detail) => {
     expect(JSON.stringify(turnOf({ ...answer, reasoning_details: [detail as typeof first] }))).not.toContain('reasoningContent');
   });
 
-  it('keeps thinking on in a tool loop, which is off without it', () => {
+  it('keeps thinking on in a tool loop; without it thinking is off', () => {
     expect(bodyOf(...thinkingOver(loop))['additionalModelRequestFields']).toMatchObject({ thinking: { type: 'enabled' } });
     const forgetful = loop.map((message) => ({ ...message, reasoning_details: [] }));
     expect(bodyOf(...thinkingOver(forgetful))).not.toHaveProperty('additionalModelRequestFields');

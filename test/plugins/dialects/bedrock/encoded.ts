@@ -1,4 +1,4 @@
-/** What the dialect makes of a request, for the tests of its encoder. */
+/** Encodes requests with the dialect, for the tests of its encoder. */
 import type { ChatRequest, Message, Tool } from '../../../../core/chat.ts';
 import type { Dialect, WireRequest } from '../../../../core/wire/dialect.ts';
 import plugin from '../../../../plugins/dialects/bedrock/index.ts';

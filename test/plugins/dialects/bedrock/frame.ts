@@ -1,4 +1,4 @@
-/** Writes frames of the AWS event stream by the layout of its documentation, apart from the library that reads them. */
+/** Writes frames of the AWS event stream as its documentation describes them, without the library that reads them. */
 import { crc32 } from 'node:zlib';
 
 /** `boolean`, `integer` and `string` headers, by the type of their values. */

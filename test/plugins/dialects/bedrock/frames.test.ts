@@ -30,12 +30,12 @@ describe('frames of an event stream', () => {
     ]);
   });
 
-  it('are read with headers of other types beside, and without any', () => {
+  it('are read with headers of other types, and without headers', () => {
     expect(framer().push(frameOf({ final: true, ':event-type': 'x', count: 3 }, '{}'))).toEqual([{ event: 'x', data: '{}' }]);
     expect(framer().push(frameOf({}, ''))).toEqual([{ event: '', data: '' }]);
   });
 
-  it('are the same however they are torn', () => {
+  it('are the same in pieces of any size', () => {
     const texts = fc.array(fc.string({ unit: 'grapheme', maxLength: 40 }), { maxLength: 6 });
     fc.assert(fc.property(texts, fc.array(fc.nat(300), { maxLength: 20 }), (said, sizes) => {
       const bytes = Buffer.concat(said.map((text) => eventFrame('t', { text })));
@@ -48,37 +48,37 @@ describe('frames of an event stream', () => {
     }));
   });
 
-  it('that never complete give nothing', () => {
+  it('that are never complete give no event', () => {
     const reader = framer();
     expect(reader.push(first.subarray(0, -1))).toEqual([]);
     expect(reader.end()).toEqual([]);
   });
 
-  it('are refused wherever a bit of them is wrong', () => {
+  it('are refused if any of their bits is wrong', () => {
     for (let at = 0; at < first.length; at++) {
       const reader = framer();
       expect(() => [...reader.push(damaged(first, at)), ...reader.end()], `byte ${at}`).toThrow(expect.objectContaining({ code: 'upstream_invalid_response' }));
     }
   });
 
-  it('with a damaged length are refused at once, not waited for', () => {
+  it('with a damaged length are refused at once, without waiting for more bytes', () => {
     expect(() => framer().push(damaged(first, 2).subarray(0, 12))).toThrow(expect.objectContaining({ code: 'upstream_invalid_response' }));
   });
 
-  it('before a damaged one still count', () => {
+  it('before a damaged frame are still given', () => {
     const reader = framer();
     expect(reader.push(Buffer.concat([first, damaged(second, 60)]))).toHaveLength(1);
     expect(() => reader.push(first)).toThrow(expect.objectContaining({ code: 'upstream_invalid_response' }));
     expect(() => reader.end()).toThrow(expect.objectContaining({ code: 'upstream_invalid_response' }));
   });
 
-  it('are bounded by the bytes of their payload, as soon as these are known', () => {
+  it('have a largest payload, which is checked as soon as the length is known', () => {
     const payload = 'x'.repeat(100);
     expect(framer(100).push(frameOf({ ':event-type': 'x' }, payload))).toHaveLength(1);
     expect(() => framer(99).push(frameOf({ ':event-type': 'x' }, payload).subarray(0, 12))).toThrow(expect.objectContaining({ code: 'upstream_event_too_large' }));
   });
 
-  it('are cut by the library when the first stream comes', async () => {
+  it('are read by a library that is loaded for the first stream', async () => {
     expect((await frames({ maxEventBytes: 1000 })).push(first)).toHaveLength(1);
   });
 });

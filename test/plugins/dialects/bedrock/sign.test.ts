@@ -15,7 +15,7 @@ const request = { url, headers: { 'content-type': 'application/json', 'user-agen
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
-/** Signature Version 4, written down from its documentation. */
+/** Signature Version 4, written from its documentation. */
 function signatureOf({ path, headers, region }: { path: string; headers: [string, string][]; region: string }): string {
   const canonical = ['POST', path, '', ...headers.map(([name, value]) => `${name}:${value}`), '', headers.map(([name]) => name).join(';'), sha256(request.body)].join('\n');
   const scope = `20260203/${region}/bedrock/aws4_request`;
@@ -26,18 +26,18 @@ function signatureOf({ path, headers, region }: { path: string; headers: [string
 const encodedTwice = '/model/eu.anthropic.claude-sonnet-4-5-20250929-v1%253A0/converse';
 
 describe('credentials', () => {
-  it('are a bearer token where there is a key alone', async () => {
+  it('are a bearer token where there is only a key', async () => {
     const provider = providerOf({ region: 'eu-central-1' }, new Secret(testKey));
     expect(authorise(provider)).toEqual({ authorization: `Bearer ${testKey}` });
     expect(await sign(request, provider)).toEqual({});
   });
 
-  it('are none where nothing is set', async () => {
+  it('are not sent where none is set', async () => {
     expect(authorise(providerOf({}))).toEqual({});
     expect(await sign(request, providerOf({}))).toEqual({});
   });
 
-  it('are a signature where there are access keys, and then no bearer token', async () => {
+  it('are a signature, and no bearer token, where there are access keys', async () => {
     const provider = providerOf(keys, new Secret(testKey));
     expect(authorise(provider)).toEqual({});
     const signature = signatureOf({ path: encodedTwice, region: 'eu-central-1', headers: [['host', url.host], ['x-amz-date', '20260203T040506Z']] });
@@ -47,13 +47,13 @@ describe('credentials', () => {
     });
   });
 
-  it('sign the session token of temporary keys', async () => {
+  it('include the signed session token of temporary keys', async () => {
     const headers = await sign(request, providerOf({ ...keys, session_token: new Secret('session-1') }));
     const signature = signatureOf({ path: encodedTwice, region: 'eu-central-1', headers: [['host', url.host], ['x-amz-date', '20260203T040506Z'], ['x-amz-security-token', 'session-1']] });
     expect(headers).toMatchObject({ 'x-amz-security-token': 'session-1', authorization: expect.stringContaining(signature) });
   });
 
-  it('encode the slashes of an ARN once more, too', async () => {
+  it('sign a path in which the slashes of an ARN are encoded twice', async () => {
     const arn = new URL('https://bedrock-runtime.eu-central-1.amazonaws.com/model/arn%3Aaws%3Abedrock%3Aeu-central-1%3A1%3Ainference-profile%2Fp/converse');
     const path = '/model/arn%253Aaws%253Abedrock%253Aeu-central-1%253A1%253Ainference-profile%252Fp/converse';
     const signature = signatureOf({ path, region: 'eu-central-1', headers: [['host', url.host], ['x-amz-date', '20260203T040506Z']] });

@@ -15,7 +15,7 @@ describe('tool turns', () => {
     user('And?'),
   ];
 
-  it('come back together, results first in the one turn after the calls', () => {
+  it('have all results first, in the one turn after the calls', () => {
     expect(bodyOf({ messages: turns, tools: [tide] })['messages'].slice(1)).toEqual([
       { role: 'assistant', content: [{ text: 'Both.' }, { toolUse: { toolUseId: 'a', name: 'tide', input: { at: 'noon' } } }, { toolUse: { toolUseId: 'b', name: 'now', input: {} } }] },
       { role: 'user', content: [
@@ -26,7 +26,7 @@ describe('tool turns', () => {
     ]);
   });
 
-  it.each([llama, mistral])('stand apart from texts where %s takes no message with both', (externalId) => {
+  it.each([llama, mistral])('are separate from texts for %s, which takes no message with both', (externalId) => {
     const turns: Message[] = [user('Tide?'), { role: 'assistant', content: 'I look.', tool_calls: [call('D681PevKs', 'tide')] }, { role: 'tool', tool_call_id: 'D681PevKs', content: 'High' }, user('And?')];
     const said = { messages: turns, tools: [tide] };
     expect(bodyOf(said, externalId)['messages']).toEqual([
@@ -41,7 +41,7 @@ describe('tool turns', () => {
     expect(changesOf(said, externalId)).toEqual(['messages: texts set apart from tool calls and results']);
   });
 
-  it.each([sonnet, 'mistral.devstral-2-123b'])('stand beside texts where %s takes both in one message', (externalId) => {
+  it.each([sonnet, 'mistral.devstral-2-123b'])('are beside texts for %s, which takes both in one message', (externalId) => {
     const turns: Message[] = [user('Tide?'), { role: 'assistant', content: 'I look.', tool_calls: [call('D681PevKs', 'tide')] }, { role: 'tool', tool_call_id: 'D681PevKs', content: 'High' }, user('And?')];
     expect(bodyOf({ messages: turns, tools: [tide] }, externalId)['messages'].map(({ content }: Body) => content.length as number)).toEqual([1, 2, 2]);
   });
@@ -56,7 +56,7 @@ describe('tool turns', () => {
     expect(changesOf({ messages: turns, ...said })).toEqual(['messages: tool turns sent as text']);
   });
 
-  it('show a model the broken arguments that it wrote', () => {
+  it('have the broken arguments that the model wrote', () => {
     const messages: Message[] = [user('?'), { role: 'assistant', content: null, tool_calls: [call('a', 'tide', '{"at":')] }, { role: 'tool', tool_call_id: 'a', content: 'No', is_error: true }];
     const [, turn, results] = bodyOf({ messages, tools: [tide] })['messages'];
     expect(turn.content).toEqual([{ toolUse: { toolUseId: 'a', name: 'tide', input: { arguments: '{"at":' } } }]);
@@ -69,7 +69,7 @@ describe('tool turns', () => {
     ['Nova', nova, { status: 'error' }, []],
     ['Writer', palmyra, {}, ['messages.is_error: dropped']],
     ['Llama', llama, {}, ['messages.is_error: dropped']],
-  ])('say that a call has failed where the model takes it: %s', (_, externalId, status, changes) => {
+  ])('mark a failed call where the model supports it: %s', (_, externalId, status, changes) => {
     const messages: Message[] = [user('?'), { role: 'assistant', content: null, tool_calls: [call('a', 'tide')] }, { role: 'tool', tool_call_id: 'a', content: 'No such port', is_error: true }];
     const said = { messages, tools: [tide] };
     expect(bodyOf(said, externalId)['messages'][2].content).toEqual([{ toolResult: { toolUseId: 'a', content: [{ text: 'No such port' }], ...status } }]);

@@ -16,7 +16,7 @@ describe('token counts', () => {
     }));
   });
 
-  it('stay null where nothing is said, whatever else the report holds', () => {
+  it('are null where they are not reported, whatever else the report has', () => {
     const noise = fc.dictionary(fc.string(), fc.anything());
     fc.assert(fc.property(noise, fc.constantFrom(undefined, null, '5', -1, Number.NaN, {}), (others, value) => {
       const usage = toUsage({ ...others, inputTokens: value, outputTokens: value, cacheReadInputTokens: value, cacheReadInputTokenCount: value, cacheWriteInputTokens: value, cacheWriteInputTokenCount: value, cacheDetails: value }, null);
@@ -24,7 +24,7 @@ describe('token counts', () => {
     }));
   });
 
-  it('of a later report replace earlier ones, and what it leaves out stays', () => {
+  it('of a later report replace earlier ones, and missing counts stay', () => {
     fc.assert(fc.property(report, fc.subarray(['inputTokens', 'outputTokens', 'cacheReadInputTokens', 'cacheWriteInputTokens'] as const), report, (earlier, left, later) => {
       const partial = Object.fromEntries(Object.entries(later).filter(([name]) => !left.includes(name as (typeof left)[number])));
       expect(toUsage(partial, toUsage(earlier, null))).toEqual(toUsage({ ...earlier, ...partial }, null));
@@ -33,11 +33,11 @@ describe('token counts', () => {
 
   it.each([
     ['1h', 300], ['T1H', 300], ['PT1H', 300], ['5m', null], ['T5M', null],
-  ])('split what was written by the life of %s', (ttl, hour) => {
+  ])('split cache writes by the lifetime of %s', (ttl, hour) => {
     expect(toUsage({ cacheWriteInputTokens: 300, cacheDetails: [{ inputTokens: 300, ttl }, null, {}] }, null)).toMatchObject({ cacheWrite: 300, cacheWrite1h: hour });
   });
 
-  it('are read under their second name where the first is missing', () => {
+  it('are read under their second name where the first name is missing', () => {
     expect(toUsage({ cacheReadInputTokenCount: 3, cacheWriteInputTokenCount: 4 }, null)).toMatchObject({ cacheRead: 3, cacheWrite: 4 });
   });
 });

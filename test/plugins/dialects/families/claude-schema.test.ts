@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { claudeSchema, needsTool } from '../../../../plugins/dialects/families/claude-schema.ts';
 
 describe('a schema for Claude', () => {
-  it('closes every object, wherever it stands', () => {
+  it('closes every object, at any place', () => {
     const schema = { type: 'object', properties: { list: { type: 'array', items: { type: 'object', properties: { a: { type: 'string' } } } } }, $defs: { part: { type: ['object', 'null'] } } };
     expect(claudeSchema(schema)).toEqual({
       dropped: [],
@@ -15,12 +15,12 @@ describe('a schema for Claude', () => {
     });
   });
 
-  it('says in words what it cannot say otherwise', () => {
+  it('describes in words the keywords that it cannot keep', () => {
     const schema = { type: 'string', description: 'A name.', minLength: 2, pattern: '^[A-Z]' };
     expect(claudeSchema(schema)).toEqual({ dropped: ['minLength', 'pattern'], schema: { type: 'string', description: 'A name. (minLength: 2, pattern: "^[A-Z]")' } });
   });
 
-  it('says in words which other properties an object may have, because Claude takes closed objects only', () => {
+  it('describes in words the additional properties of an object, because Claude takes closed objects only', () => {
     const schema = { type: 'object', additionalProperties: { type: 'string' } };
     expect(claudeSchema(schema)).toEqual({ dropped: ['additionalProperties'], schema: { type: 'object', additionalProperties: false, description: '(additionalProperties: {"type":"string"})' } });
   });
@@ -29,7 +29,7 @@ describe('a schema for Claude', () => {
     expect(claudeSchema({ type: 'string', format }).dropped).toEqual(dropped);
   });
 
-  it('keeps a property that is named like a keyword', () => {
+  it('keeps a property with the name of a keyword', () => {
     const schema = { type: 'object', properties: { pattern: { type: 'string' }, minimum: { type: 'integer', minimum: 1 } }, required: ['pattern'] };
     expect(claudeSchema(schema).schema).toEqual({
       type: 'object',
@@ -43,11 +43,11 @@ describe('a schema for Claude', () => {
     expect(claudeSchema({ oneOf: [{ type: 'string' }, { type: 'number', maximum: 5 }] })).toEqual({ dropped: ['maximum'], schema: { anyOf: [{ type: 'string' }, { type: 'number', description: '(maximum: 5)' }] } });
   });
 
-  it.each([[0, []], [1, []], [2, ['minItems']]])('treats minItems %i as the API does', (minItems, dropped) => {
+  it.each([[0, []], [1, []], [2, ['minItems']]])('treats minItems %i like the API', (minItems, dropped) => {
     expect(claudeSchema({ type: 'array', minItems }).dropped).toEqual(dropped);
   });
 
-  it('leaves the schema it was given as it was', () => {
+  it('does not change the given schema', () => {
     const schema = { type: 'object', properties: { a: { type: 'integer', minimum: 1 } } };
     const before = structuredClone(schema);
     claudeSchema(schema);
@@ -55,7 +55,7 @@ describe('a schema for Claude', () => {
   });
 });
 
-describe('an object that would have to be empty once it is closed', () => {
+describe('an object that is empty after closing', () => {
   const map = { type: 'object', additionalProperties: { type: 'string' } };
   const holding = (inner: object): object => ({ type: 'object', properties: { a: inner } });
   it.each([
@@ -68,5 +68,5 @@ describe('an object that would have to be empty once it is closed', () => {
     ['an object by reference', { ...holding({ type: 'object', $ref: '#/$defs/a' }), $defs: { a: holding({}) } }], ['a choice', holding({ type: 'object', anyOf: [{ properties: { a: {} } }] })],
     ['a property of that name', { type: 'object', properties: { additionalProperties: { type: 'string' } } }],
     ['an answer that no tool can have as its input', { type: 'array', items: map }], ['a choice at the top, which no tool takes', { type: 'object', anyOf: [map, holding(map)] }],
-  ])('does not: %s', (_, schema) => expect(needsTool(schema)).toBe(false));
+  ])('needs no tool: %s', (_, schema) => expect(needsTool(schema)).toBe(false));
 });

@@ -22,7 +22,7 @@ const termsOf = (it: Case): ClaudeTerms => claudeTerms(requestOf(it.said), targe
 
 const changesOf = (it: Case): string[] => termsOf(it).adjustments.map(({ parameter, change }) => `${parameter} ${change}`);
 
-/** How thinking goes out, in a word: `budget 2048`, `adaptive low`, `disabled`, `unsaid`. */
+/** The sent form of thinking, in a word: `budget 2048`, `adaptive low`, `disabled`, `unsaid`. */
 function thinkingOf(it: Case): string {
   if (it.effort === 'none' && /fable|mythos/.test(it.model)) return isRefused(it) ? 'refused' : 'taken';
   const { thinking, effort } = termsOf(it);
@@ -35,7 +35,7 @@ function isRefused(it: Case): boolean {
   return true;
 }
 
-/** A call, with thinking that could go back or without. */
+/** A call, with or without thinking that can go back. */
 const call = (signed: boolean): Message => ({ role: 'assistant', content: signed ? 'signed' : null, tool_calls: [{ id: 'a', type: 'function', function: { name: 'weather', arguments: '{}' } }] });
 
 const ways = {
@@ -67,7 +67,7 @@ const models: [string, keyof typeof ways, number][] = [
 ];
 
 describe('an effort', () => {
-  it.each(models)('is said to %s in its way (%s)', (model, way) => {
+  it.each(models)('reaches %s in its own form (%s)', (model, way) => {
     expect(efforts.map((effort) => thinkingOf({ model, effort }))).toEqual(ways[way]);
   });
 
@@ -81,7 +81,7 @@ describe('an effort', () => {
     [{ model: 'claude-opus-4-1', effort: 'xhigh' }, ['reasoning_effort lowered to 30976 tokens']],
     [{ model: 'claude-opus-5', effort: 'high' }, []],
     [{ model: 'claude-haiku-4-5', effort: 'minimal' }, []],
-  ])('that could not be said as it was is named: %o', (it, changes) => {
+  ])('that had to be changed is named: %o', (it, changes) => {
     expect(changesOf(it)).toEqual(changes);
   });
 
@@ -98,7 +98,7 @@ describe('an effort', () => {
     expect(() => claudeTerms(requestOf(), plain, { forcedTool: 'none', beganWithoutThinking: false })).toThrow(expect.objectContaining({ code: 'model_not_supported' }));
   });
 
-  it('left out leaves thinking out', () => {
+  it('that is not set sends no thinking', () => {
     for (const [model] of models) expect(termsOf({ model })).toMatchObject({ thinking: null, effort: null, adjustments: [] });
   });
 });
@@ -111,12 +111,12 @@ describe('a budget', () => {
     [1024, 'budget 1024', []],
     [5000, 'budget 5000', []],
     [128_001, 'budget 62976', ['reasoning.max_tokens clamped to 128000', 'reasoning.max_tokens lowered to 62976 tokens']],
-  ])('of %i goes out as %s', (budget, thinking, changes) => {
+  ])('of %i is sent as %s', (budget, thinking, changes) => {
     expect(thinkingOf({ model: 'claude-sonnet-4-5', budget })).toBe(thinking);
     expect(changesOf({ model: 'claude-sonnet-4-5', budget })).toEqual(changes);
   });
 
-  it('is still taken by the models in between', () => {
+  it('is still accepted by the models in between', () => {
     expect(termsOf({ model: 'claude-opus-4-6', budget: 4000 })).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 4000 }, effort: null });
   });
 
@@ -127,7 +127,7 @@ describe('a budget', () => {
 });
 
 describe('the limit of an answer', () => {
-  it.each(models)('of %s (%s) is what the model can do where the caller says nothing', (model, _, cap) => {
+  it.each(models)('of %s (%s) is that of the model where the caller sets none', (model, _, cap) => {
     expect(termsOf({ model }).maxTokens).toBe(cap);
   });
 
@@ -144,13 +144,13 @@ describe('the limit of an answer', () => {
     expect(changesOf(it)).toEqual(changes);
   });
 
-  it("takes the catalogue's word over the class's", () => {
+  it('is that of the catalogue before that of the class', () => {
     const target = targetAt({ model: 'claude-sonnet-4-5' });
     const larger = { ...target, model: { ...target.model, max_output_tokens: 99_000 } };
     expect(claudeTerms(requestOf(), larger, { forcedTool: 'none', beganWithoutThinking: false }).maxTokens).toBe(99_000);
   });
 
-  it('keeps a budget at 1,024 or more and below it, or thinking is dropped', () => {
+  it('keeps a budget between 1,024 and the limit, or thinking is dropped', () => {
     fc.assert(fc.property(fc.nat(200_000), fc.option(fc.integer({ min: 1, max: 200_000 })), fc.integer({ min: 1, max: 130_000 }), (budget, maxTokens, cap) => {
       const target = targetAt({ model: 'claude-sonnet-4-5', budget });
       const terms = claudeTerms(requestOf({ maxTokens }), { ...target, model: { ...target.model, max_output_tokens: cap } }, { forcedTool: 'none', beganWithoutThinking: false });
@@ -197,12 +197,12 @@ describe('a forced tool', () => {
 });
 
 describe('a turn that goes on after tool results', () => {
-  it('does without a budget when it began without thinking', () => {
+  it('gets no budget where it began without thinking', () => {
     expect(thinkingOf({ model: 'claude-sonnet-4-5', effort: 'low', ask: { beganWithoutThinking: true } })).toBe('unsaid');
     expect(changesOf({ model: 'claude-sonnet-4-5', effort: 'low', ask: { beganWithoutThinking: true } })).toEqual(['reasoning_effort dropped']);
   });
 
-  it('keeps adaptive thinking, which asks for no beginning', () => {
+  it('keeps adaptive thinking, which needs no thinking at the beginning', () => {
     expect(thinkingOf({ model: 'claude-opus-4-6', effort: 'low', ask: { beganWithoutThinking: true } })).toBe('adaptive low');
   });
 
@@ -218,7 +218,7 @@ describe('a turn that goes on after tool results', () => {
     ['a new question after a loop without thinking', [user, call(false), result, { role: 'assistant', content: 'Warm.' }, user], false],
     ['results, and words of the user with them', [user, call(false), result, user], true],
     ['a beginning that the caller wrote', [user, { role: 'assistant', content: 'It is' }], true],
-  ])('is told by its messages: %s', (_, messages, wanted) => {
+  ])('is recognised by its messages: %s', (_, messages, wanted) => {
     expect(beganWithoutThinking(turnsOf(messages).turns, ({ content }) => content === 'signed')).toBe(wanted);
   });
 });
@@ -227,6 +227,6 @@ it.each([['claude-opus-4-8', true], ['claude-haiku-4-5', true], ['claude-opus-4-
   expect(takesSchemas(targetAt({ model }))).toBe(wanted);
 });
 
-it("knows a model by its id in the catalogue where the vendor's name says nothing", () => {
+it("recognises a model by its id in the catalogue where the vendor's name does not tell it", () => {
   expect(thinkingOf({ model: 'arn:aws:bedrock:profile/x1', effort: 'low', wishes: { externalId: 'arn:aws:bedrock:profile/x1', modelId: 'claude-opus-4-8', reasoning: { effort: 'low' } } })).toBe('adaptive low');
 });

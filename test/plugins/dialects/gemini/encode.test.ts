@@ -31,12 +31,12 @@ const schema = { type: 'object', properties: { city: { type: 'string' } }, requi
 const tool: Tool = { type: 'function', function: { name: 'weather', description: 'Tells it.', parameters: schema } };
 
 describe('the body', () => {
-  it('says what the caller said and nothing else', () => {
+  it('has the fields of the caller and no others', () => {
     expect(bodyOf({})).toEqual({ contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] });
     expect(wireOf({})).toMatchObject({ headers: { 'content-type': 'application/json' }, adjustments: [] });
   });
 
-  it('carries sampling limits under their names', () => {
+  it('has sampling limits under their names', () => {
     const said = { maxTokens: 500, temperature: 0.5, topP: 0.9, seed: 7, n: 2, presencePenalty: 0.1, frequencyPenalty: 0.2, logprobs: true, topLogprobs: 3, stop: ['END', 'STOP'] };
     expect(configOf(said, old)).toEqual({ maxOutputTokens: 500, temperature: 0.5, topP: 0.9, seed: 7, candidateCount: 2, presencePenalty: 0.1, frequencyPenalty: 0.2, responseLogprobs: true, logprobs: 3, stopSequences: ['END', 'STOP'] });
     expect(configOf({ stop: 'END' })).toEqual({ stopSequences: ['END'] });
@@ -57,7 +57,7 @@ describe('the body', () => {
     expect(changesOf({ presencePenalty: 0, frequencyPenalty: 0 }, wishes)).toEqual([]);
   });
 
-  it('has a number of alternatives only beside the probabilities', () => {
+  it('has a number of alternatives only with the probabilities', () => {
     expect(configOf({ logprobs: true, topLogprobs: 0 })).toEqual({ responseLogprobs: true, logprobs: 0 });
     for (const logprobs of [null, false]) {
       expect(configOf({ logprobs, topLogprobs: 2, seed: 1 })).not.toHaveProperty('logprobs');
@@ -66,7 +66,7 @@ describe('the body', () => {
     }
   });
 
-  it('names what this API has no word for', () => {
+  it('names the fields that this API does not have', () => {
     expect(changesOf({ user: 'u1', logitBias: { 5: 1 }, parallelToolCalls: false, rest: { metadata: {}, service_tier: 'flex', constructor: 1 } })).toEqual([
       'logit_bias dropped',
       'user dropped',
@@ -78,7 +78,7 @@ describe('the body', () => {
     expect(changesOf({ parallelToolCalls: true })).toEqual([]);
   });
 
-  it('takes fields that this API has too, in both spellings', () => {
+  it('accepts fields that this API has too, in both spellings', () => {
     const safety = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }];
     const expected = { safetySettings: safety, cachedContent: 'cachedContents/1', generationConfig: { topK: 40, mediaResolution: 'MEDIA_RESOLUTION_LOW' } };
     expect(bodyOf({ rest: { safety_settings: safety, cached_content: 'cachedContents/1', top_k: 40, media_resolution: 'MEDIA_RESOLUTION_LOW' } })).toMatchObject(expected);
@@ -92,7 +92,7 @@ describe('the body', () => {
 const system = (content: string): Message => ({ role: 'system', content });
 
 describe('messages', () => {
-  it('puts leading instructions apart, and later ones into the user turn at their place', () => {
+  it('have leading instructions apart, and later ones in the user turn at their place', () => {
     const messages: Message[] = [system('Be brief.'), { role: 'developer', content: 'In French.' }, user('Hello'), { role: 'assistant', content: 'Salut' }, system('Now in German.'), user('Again')];
     expect(bodyOf({ messages })).toEqual({
       systemInstruction: { parts: [{ text: 'Be brief.' }, { text: 'In French.' }] },
@@ -104,38 +104,38 @@ describe('messages', () => {
     });
   });
 
-  it('puts instructions into the first user turn for Gemma, and where there is no other turn', () => {
+  it('have the instructions in the first user turn for Gemma, and where there is no other turn', () => {
     const gemma = { externalId: 'gemma-3-27b-it' };
     expect(bodyOf({ messages: [system('Be brief.'), user('Hello')] }, gemma)).toEqual({ contents: [{ role: 'user', parts: [{ text: 'Be brief.' }, { text: 'Hello' }] }] });
     expect(contentsOf([system('Be brief.'), { role: 'assistant', content: 'Yes?' }], gemma)).toEqual([{ role: 'user', parts: [{ text: 'Be brief.' }] }, { role: 'model', parts: [{ text: 'Yes?' }] }]);
     expect(bodyOf({ messages: [system('Say hello.')] })).toEqual({ contents: [{ role: 'user', parts: [{ text: 'Say hello.' }] }] });
   });
 
-  it('joins neighbours of one role, over an answer of nothing too', () => {
+  it('are joined where neighbours have one role, over an empty answer too', () => {
     const foreign = [{ type: 'reasoning.encrypted', provider: 'other', data: 'x' }] as const;
     expect(contentsOf([user('One'), { role: 'assistant', content: '' }, { role: 'assistant', content: null, reasoning_details: foreign }, user('Two')])).toEqual([{ role: 'user', parts: [{ text: 'One' }, { text: 'Two' }] }]);
   });
 
-  it('puts something into a user turn that says nothing, and names it', () => {
+  it('get a text in an empty user turn, which the reply names', () => {
     const messages = [user(''), { role: 'assistant' as const, content: 'Yes?' }, user([{ type: 'text', text: '' }])];
     expect(contentsOf(messages)).toEqual([{ role: 'user', parts: [{ text: '…' }] }, { role: 'model', parts: [{ text: 'Yes?' }] }, { role: 'user', parts: [{ text: '…' }] }]);
     expect(changesOf({ messages })).toEqual(['messages an empty user message filled in']);
   });
 
-  it('puts a user turn before a call with which the conversation begins, and names it', () => {
+  it('get a user turn before a call that begins the conversation, which the reply names', () => {
     const loop: Message[] = [{ role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{}' } }] }, { role: 'tool', tool_call_id: 'c1', content: 'Sun.' }];
     expect((contentsOf([system('Be brief.'), ...loop]) as object[]).map((turn) => Object.entries(turn)[0]?.[1])).toEqual(['user', 'model', 'user']);
     expect(changesOf({ messages: loop })).toEqual(['messages a user message put first']);
     expect(contentsOf([{ role: 'assistant', content: 'Yes?' }, user('Hi.')])).toHaveLength(2);
   });
 
-  it('takes the inline images of an earlier answer, and names what it leaves out', () => {
+  it('keep the inline images of an earlier answer, and the reply names dropped ones', () => {
     const messages: Message[] = [{ ...user('Draw.'), name: 'ada' }, { role: 'assistant', content: 'Here:', images: [image('data:image/png;base64,AAAA'), image('https://example.com/x.png'), null] }];
     expect(contentsOf(messages)).toContainEqual({ role: 'model', parts: [{ text: 'Here:' }, { inlineData: { mimeType: 'image/png', data: 'AAAA' } }] });
     expect(changesOf({ messages })).toEqual(['messages.name dropped', 'messages.images dropped']);
   });
 
-  it("leaves an answer's readable reasoning behind, and takes its refusal as text", () => {
+  it("leave out the readable reasoning of an answer, and have its refusal as text", () => {
     const answer: Message = { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }], reasoning: 'Hm.', reasoning_content: 'Hm.' };
     expect(contentsOf([user('Hi'), answer])).toContainEqual({ role: 'model', parts: [{ text: 'No.' }] });
     expect(contentsOf([user('Hi'), { role: 'assistant', content: null, refusal: 'No.' }, user('Why?')])).toContainEqual({ role: 'model', parts: [{ text: 'No.' }] });
@@ -157,11 +157,11 @@ describe('media', () => {
     ['a file in bare base64', { type: 'file', file: { filename: 'a.png', file_data: 'AAAA' } }, { inlineData: png }],
     ['a table in bare base64', { type: 'file', file: { filename: 'A.CSV', file_data: 'AAAA' } }, { inlineData: { mimeType: 'text/csv', data: 'AAAA' } }],
     ['a file of AI Studio by its id', { type: 'file', file: { file_id: 'https://generativelanguage.googleapis.com/v1beta/files/f1' } }, { fileData: { fileUri: 'https://generativelanguage.googleapis.com/v1beta/files/f1' } }],
-  ])('sends %s', (_, part, sent) => {
+  ])('are sent: %s', (_, part, sent) => {
     expect(bodyOf(asks(part))['contents']).toEqual([{ role: 'user', parts: [{ text: 'Look:' }, sent] }]);
   });
 
-  it.each(['https://example.com/cat.png?w=1', 'gs://bucket/cat.png'])('lets Vertex AI fetch %s', (url) => {
+  it.each(['https://example.com/cat.png?w=1', 'gs://bucket/cat.png'])('are fetched by Vertex AI from %s', (url) => {
     expect(bodyOf(asks({ type: 'image_url', image_url: { url } }), vertex)).toMatchObject({ contents: [{ parts: [{ text: 'Look:' }, { fileData: { fileUri: url, mimeType: 'image/png' } }] }] });
   });
 
@@ -169,11 +169,11 @@ describe('media', () => {
     ['https://example.com/cat.png?w=1', true],
     ['https://example.com/photo?id=5', false],
     ['https://www.youtube.com/watch?v=abc', true],
-  ])('leaves an image of %s to Vertex AI: %s, which takes none without its type', (url, isLeft) => {
+  ])('from %s are fetched by Vertex AI: %s, which needs to know the type', (url, isLeft) => {
     expect(gemini.fetchesImage?.(url, targetOf('gemini', vertex))).toBe(isLeft);
   });
 
-  it('tells Vertex AI the type of a video of YouTube', () => {
+  it('have a type for Vertex AI where they are a video of YouTube', () => {
     const url = 'https://youtu.be/abc';
     expect(bodyOf(asks({ type: 'video_url', video_url: { url } }), vertex)).toMatchObject({ contents: [{ parts: [{ text: 'Look:' }, { fileData: { fileUri: url, mimeType: 'video/mp4' } }] }] });
   });
@@ -181,30 +181,30 @@ describe('media', () => {
   it.each<[string, object, string, string]>([
     ['an image elsewhere', { type: 'image_url', image_url: { url: 'https://example.com/cat.png' } }, 'unsupported_value', 'image_url.url'],
     ['a bucket', { type: 'image_url', image_url: { url: 'gs://bucket/cat.png' } }, 'unsupported_value', 'image_url.url'],
-    ['an image that is none', { type: 'image_url', image_url: {} }, 'missing_required_parameter', 'image_url.url'],
+    ['an image without an address', { type: 'image_url', image_url: {} }, 'missing_required_parameter', 'image_url.url'],
     ['a file elsewhere', { type: 'file', file: { file_id: 'file-123' } }, 'unsupported_value', 'file.file_id'],
     ['a file at an address', { type: 'file', file: { file_data: 'https://example.com/a.pdf' } }, 'unsupported_value', 'file.file_data'],
-    ['a file that is none', { type: 'file' }, 'missing_required_parameter', 'file.file_data'],
-    ['audio that is none', { type: 'input_audio', input_audio: { format: 'wav' } }, 'missing_required_parameter', 'input_audio.data'],
+    ['a file without data', { type: 'file' }, 'missing_required_parameter', 'file.file_data'],
+    ['audio without data', { type: 'input_audio', input_audio: { format: 'wav' } }, 'missing_required_parameter', 'input_audio.data'],
     ['audio of no form', { type: 'input_audio', input_audio: { data: 'AAAA' } }, 'missing_required_parameter', 'input_audio.format'],
-    ['a part that nobody knows', { type: 'hologram' }, 'unsupported_value', 'type'],
-  ])('refuses %s by its place', (_, part, code, field) => {
+    ['a part of an unknown type', { type: 'hologram' }, 'unsupported_value', 'type'],
+  ])('are refused with their place: %s', (_, part, code, field) => {
     expect(() => wireOf(asks(part))).toThrow(expect.objectContaining({ status: 400, code, param: `messages[1].content[0].${field}` }));
   });
 
-  it('refuses an image among the instructions', () => {
+  it('are refused among the instructions', () => {
     const messages: Message[] = [{ role: 'system', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] }, user('Hi')];
     expect(() => wireOf({ messages })).toThrow(expect.objectContaining({ status: 400, param: 'messages[0].content[0].type' }));
   });
 
-  it('reads addresses and file names of any length', () => {
+  it('may have addresses and file names of any length', () => {
     const long = `${'.a?'.repeat(300_000)}\n`;
     const parts = [{ type: 'image_url', image_url: { url: `https://youtu.be/${long}` } }, { type: 'file', file: { filename: long, file_data: 'AAAA' } }];
     const cpuMs = cpuMsOf(() => expect(contentsOf([{ role: 'user', content: parts }])).toMatchObject([{ parts: [{ fileData: {} }, { inlineData: { mimeType: 'application/pdf', data: 'AAAA' } }] }]));
     expect(cpuMs).toBeLessThan(5000);
   });
 
-  it('names what it takes off a part', () => {
+  it('lose unknown fields of a part, which the reply names', () => {
     const messages = [user([{ type: 'text', text: 'A', cache_control: { type: 'ephemeral' } }, { type: 'text', text: 'B', cache_control: { type: 'ephemeral' } }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', detail: 'low' } }])];
     expect(changesOf({ messages })).toEqual(['messages.content.cache_control dropped', 'messages.content.image_url.detail dropped']);
     expect(wireOf({ messages }).body).not.toContain('cache_control');
@@ -212,18 +212,18 @@ describe('media', () => {
 });
 
 describe('tools', () => {
-  it('declares them with JSON Schema, and to older models in the subset of it', () => {
+  it('are declared with JSON Schema, and for older models in its subset', () => {
     const declared = { name: 'weather', description: 'Tells it.' };
     expect(bodyOf({ tools: [tool] })['tools']).toEqual([{ functionDeclarations: [{ ...declared, parametersJsonSchema: schema }] }]);
     expect(bodyOf({ tools: [tool] }, old)['tools']).toEqual([{ functionDeclarations: [{ ...declared, parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } }] }]);
   });
 
-  it('leaves parameters out where there are none', () => {
+  it('have no parameters where none are given', () => {
     const bare: Tool[] = [{ type: 'function', function: { name: 'a' } }, { type: 'function', function: { name: 'b', parameters: { type: 'object', properties: {} } } }];
     expect(bodyOf({ tools: bare }, old)['tools']).toEqual([{ functionDeclarations: [{ name: 'a' }, { name: 'b' }] }]);
   });
 
-  it('names what a schema loses on its way to an older model, and that nothing is strict', () => {
+  it('lose parts of a schema for an older model, and strictness, and the reply names these', () => {
     const strict: Tool = { type: 'function', function: { name: 'a', strict: true, parameters: { type: 'object', properties: { a: { type: 'string', not: {} } } } }, cache_control: {} };
     expect(changesOf({ tools: [strict] }, old)).toEqual(['tools.function.strict dropped', 'tools.cache_control dropped', 'tools.function.parameters without not']);
     expect(changesOf({ tools: [tool] })).toEqual([]);
@@ -234,11 +234,11 @@ describe('tools', () => {
     ['none', { mode: 'NONE' }],
     ['required', { mode: 'ANY' }],
     [{ type: 'function', function: { name: 'weather' } }, { mode: 'ANY', allowedFunctionNames: ['weather'] }],
-  ])('chooses %j', (toolChoice, functionCallingConfig) => {
+  ])('are chosen by %j', (toolChoice, functionCallingConfig) => {
     expect(bodyOf({ tools: [tool], toolChoice })['toolConfig']).toEqual({ functionCallingConfig });
   });
 
-  it('says no choice where there are no tools', () => {
+  it('send no choice where there are none', () => {
     for (const toolChoice of ['auto', 'required'] as const) expect(bodyOf({ tools: [], toolChoice })).toEqual({ contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] });
     expect(changesOf({ toolChoice: 'required' })).toEqual(['tool_choice dropped']);
     expect(changesOf({ toolChoice: 'none' })).toEqual([]);
@@ -252,7 +252,7 @@ describe('tools', () => {
     ['a part that only JavaScript knows', { messages: [{ role: 'user', content: [{ type: 'constructor' }] }] }, 'messages[0].content[0].type'],
     ['a part of the same kind', { messages: [{ role: 'user', content: [{ type: '__proto__' }] }] }, 'messages[0].content[0].type'],
     ['a format of another kind', { responseFormat: { type: 'grammar' } }, 'response_format.type'],
-  ])('refuses %s', (_, said, param) => {
+  ])('are refused: %s', (_, said, param) => {
     expect(() => wireOf(said)).toThrow(expect.objectContaining({ status: 400, param }));
   });
 });
@@ -268,7 +268,7 @@ it.each([['half an object', '{"half'], ['a list', '[1]'], ['an object that is to
 const turn = (results: readonly Message[], wishes?: TargetWishes): unknown => contentsOf([user('Weather?'), { role: 'assistant', content: 'Asking.', tool_calls: [call('c1', 'weather', '{"city":"Rome"}'), call('c2', 'clock', '')] }, ...results], wishes);
 
 describe('tool turns', () => {
-  it('groups results in one user turn, by name and in the order of the calls, what the user adds behind them', () => {
+  it('have all results in one user turn, by name and in the order of the calls, and then the text of the user', () => {
     expect(turn([result('c2', '12:00'), user('Quick.'), result('c1', '{"degrees":20}')])).toEqual([
       { role: 'user', parts: [{ text: 'Weather?' }] },
       { role: 'model', parts: [{ text: 'Asking.' }, { functionCall: { id: 'c1', name: 'weather', args: { city: 'Rome' } } }, { functionCall: { id: 'c2', name: 'clock', args: {} } }] },
@@ -276,7 +276,7 @@ describe('tool turns', () => {
     ]);
   });
 
-  it('says no ids to Vertex AI', () => {
+  it('have no ids for Vertex AI', () => {
     expect(JSON.stringify(turn([result('c1', 'x')], vertex))).not.toContain('"id"');
   });
 
@@ -287,7 +287,7 @@ describe('tool turns', () => {
     ['nothing', '', { output: '' }],
     ['an object', '{"a":[1]}', { a: [1] }],
     ['an object with a number that JSON.parse would change', '{"id":12345678901234567890}', { output: '{"id":12345678901234567890}' }],
-  ])('makes an object of %s', (_, content, response) => {
+  ])('have an object in place of %s', (_, content, response) => {
     expect(turn([result('c1', content)])).toContainEqual({ role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'weather', response } }] });
   });
 
@@ -295,18 +295,18 @@ describe('tool turns', () => {
     expect(turn([{ ...result('c1', content), is_error: true }])).toContainEqual({ role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'weather', response } }] });
   });
 
-  it('puts the images of a result behind the results', () => {
+  it('have the images of a result after the results', () => {
     const image: ContentPart = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
     expect(turn([result('c1', [{ type: 'text', text: 'See.' }, image]), result('c2', 'x')])).toMatchObject([{}, {}, { parts: [{ functionResponse: { response: { output: 'See.' } } }, { functionResponse: { response: { output: 'x' } } }, { inlineData: { data: 'AAAA' } }] }]);
   });
 
-  it('takes the name from a result whose call is gone, and pairs a repeated id with the latest call', () => {
+  it('take the name from a result whose call is missing, and pair a repeated id with the latest call', () => {
     expect(contentsOf([user('Hi'), { ...result('gone', 'x'), name: 'weather' }])).toEqual([{ role: 'user', parts: [{ functionResponse: { id: 'gone', name: 'weather', response: { output: 'x' } } }, { text: 'Hi' }] }]);
     const messages = [user('Hi'), { role: 'assistant', tool_calls: [call('c', 'one')] }, result('c', 'x'), { role: 'assistant', tool_calls: [call('c', 'two')] }, result('c', 'y')] as const;
     expect(contentsOf(messages)).toMatchObject([{}, {}, { parts: [{ functionResponse: { name: 'one' } }] }, {}, { parts: [{ functionResponse: { name: 'two' } }] }]);
   });
 
-  it('stands in for signatures that a 3.x model would miss, on the first call of each answer', () => {
+  it('have a placeholder for a missing signature of a 3.x model, on the first call of each answer', () => {
     const messages = [user('Hi'), { role: 'assistant', tool_calls: [call('a', 'x'), call('b', 'x')] }, result('a', '1'), result('b', '2'), { role: 'assistant', tool_calls: [call('c', 'x')] }, result('c', '3')] as const;
     const signaturesOf = (externalId: string) => (contentsOf(messages, { externalId }) as { parts: { thoughtSignature?: string }[] }[]).flatMap(({ parts }) => parts.map((part) => part.thoughtSignature ?? null));
     const value = 'skip_thought_signature_validator';
@@ -344,7 +344,7 @@ describe('reasoning', () => {
     ['models/gemini-pro-latest', [null, 'low', 'low', 'medium', 'high', 'high']],
     ['gemma-4-31b-it', ['minimal', 'minimal', 'minimal', 'high', 'high', 'high']],
     ['tunedModels/mine', ['low', 'low', 'low', 'medium', 'high', 'high']],
-  ])('says each effort to %s in its own words', (externalId, words) => {
+  ])('has each effort for %s in its own fields', (externalId, words) => {
     for (const [at, effort] of efforts.entries()) {
       const said = words[at];
       if (said === null) continue;
@@ -353,7 +353,7 @@ describe('reasoning', () => {
     }
   });
 
-  it('knows a model by the catalogue where the name of an endpoint does not say which it is', () => {
+  it('is that of the catalogue’s model where the name of an endpoint does not tell the model', () => {
     const tuned = { ...vertex, externalId: 'endpoints/123', reasoning: { effort: 'low' } } as const;
     const thinkingIn = (modelId: string): unknown => configOf({}, { ...tuned, modelId });
     expect(thinkingIn('gemini-2.5-flash')).toEqual({ thinkingConfig: { thinkingBudget: 1024, includeThoughts: true } });
@@ -367,21 +367,21 @@ describe('reasoning', () => {
     ['gemini-2.5-flash', 'none', []],
     ['gemma-4-31b-it', 'minimal', []],
     ['gemini-2.5-flash', 'medium', ['reasoning_effort changed to 8192 tokens']],
-  ])('names how it says %s %s', (externalId, effort, changes) => {
+  ])('is named for %s %s where it changed', (externalId, effort, changes) => {
     expect(changesOf({}, { externalId, reasoning: { effort } })).toEqual(changes);
   });
 
-  it.each(['gemini-2.5-pro', 'gemini-2.5-flash', 'gemini-3-pro-preview'])('passes a budget to %s as it is, and no level beside it', (externalId) => {
+  it.each(['gemini-2.5-pro', 'gemini-2.5-flash', 'gemini-3-pro-preview'])('has a budget for %s unchanged, and no level', (externalId) => {
     for (const maxTokens of [-1, 1, 777, 500_000]) expect(thinkingOf(externalId, { maxTokens })).toEqual({ thinkingBudget: maxTokens, includeThoughts: true });
     expect(thinkingOf(externalId, { maxTokens: 0 })).toEqual({ thinkingBudget: 0 });
     expect(changesOf({}, { externalId, reasoning: { maxTokens: 777 } })).toEqual([]);
   });
 
-  it.each([['gemini-2.5-pro', { includeThoughts: true }], ['gemini-3-flash-preview', { includeThoughts: true }], ['gemini-2.5-flash-lite', undefined], ['tunedModels/mine', undefined]])('asks %s, when nothing is said, for the thoughts it has anyway', (externalId, config) => {
+  it.each([['gemini-2.5-pro', { includeThoughts: true }], ['gemini-3-flash-preview', { includeThoughts: true }], ['gemini-2.5-flash-lite', undefined], ['tunedModels/mine', undefined]])('of %s is shown by default only where the model thinks by default', (externalId, config) => {
     expect(thinkingOf(externalId)).toEqual(config);
   });
 
-  it('asks a model that shows nothing for no thoughts, and one that does not reason for nothing at all', () => {
+  it('is not shown where the model shows none, and is dropped where the model does not reason', () => {
     const target = targetOf('gemini', { externalId: 'gemini-2.5-pro', reasoning: { effort: 'low' } });
     const asked = (reasoning: object | null) => gemini.encode(requestOf(), { ...target, mapping: { ...target.mapping, reasoning } as typeof target.mapping });
     expect(JSON.parse(asked({ ...target.mapping.reasoning, exposes: 'nothing' }).body)).toMatchObject({ generationConfig: { thinkingConfig: { thinkingBudget: 1024 } } });

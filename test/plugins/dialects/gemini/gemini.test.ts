@@ -36,7 +36,7 @@ describe('where a request goes', () => {
     [false, 'models/gemini-2.5-flash', '/models/gemini-2.5-flash:generateContent'],
     [false, 'tunedModels/mine', '/tunedModels/mine:generateContent'],
     [false, 'a:b?c', '/models/a%3Ab%3Fc:generateContent'],
-  ])('asks for the answer at its path (stream %s, model %s)', (stream, externalId, path) => {
+  ])('has the path of the operation (stream %s, model %s)', (stream, externalId, path) => {
     expect(pathOf(stream, { externalId })).toBe(path);
   });
 
@@ -47,7 +47,7 @@ describe('where a request goes', () => {
     expect([path, JSON.parse(body)]).toEqual(['/models/gemini-embedding-001:batchEmbedContents', { requests: [{ model: 'models/gemini-embedding-001', content: { parts: [{ text: 'a' }] } }] }]);
   });
 
-  it('sends the key in its header, and to Vertex AI a token', () => {
+  it('has the key in its header, and a token for Vertex AI', () => {
     expect(gemini.authorise?.(targetOf('gemini').provider)).toEqual({ 'x-goog-api-key': testKey });
     expect(gemini.authorise?.(targetOf('gemini', { provider: vertex }).provider)).toEqual({ authorization: `Bearer ${testKey}` });
     expect(gemini.authorise?.(targetOf('gemini', { provider: { apiKey: null } }).provider)).toEqual({});
@@ -58,7 +58,7 @@ describe('where a request goes', () => {
     [true, 'gemini-2.5-pro', vertex, '/projects/p1/locations/europe-west4/publishers/google/models/gemini-2.5-pro:streamGenerateContent?alt=sse'],
     [false, 'endpoints/123', vertex, '/projects/p1/locations/europe-west4/endpoints/123:generateContent'],
     [false, 'a:b?c', { settings: { project: 'p1' } }, '/projects/p1/locations/global/publishers/google/models/a%3Ab%3Fc:generateContent'],
-  ])('names the project and the location in a path at Vertex AI (stream %s, model %s)', (stream, externalId, provider, path) => {
+  ])('has the project and the location in the path at Vertex AI (stream %s, model %s)', (stream, externalId, provider, path) => {
     expect(pathOf(stream, { externalId, provider })).toBe(path);
   });
 });
@@ -77,25 +77,25 @@ describe('an error', () => {
     [500, 'INTERNAL', 'upstream_error'],
     [503, 'UNAVAILABLE', 'upstream_unavailable'],
     [504, 'DEADLINE_EXCEEDED', 'upstream_timeout'],
-  ])('of status %i and %s is %s, in a list too', (status, word, code) => {
+  ])('with status %i and %s is %s, in a list too', (status, word, code) => {
     for (const body of [refusal(status, word), [refusal(status, word)]]) expect(errorOf(status, body)).toMatchObject({ code, upstreamStatus: status });
   });
 
-  it("keeps the provider's words where the caller is at fault", () => {
+  it("keeps the provider's message where the caller is at fault", () => {
     expect(errorOf(400, refusal(400, 'INVALID_ARGUMENT'))).toMatchObject({ status: 400, type: 'invalid_request_error', message: 'It says why.' });
   });
 
-  it('knows a wrong key behind a 400', () => {
+  it('is recognised as a wrong key with status 400', () => {
     const body = refusal(400, 'INVALID_ARGUMENT', { details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' }] });
     expect(errorOf(400, body)).toMatchObject({ code: 'upstream_auth_error', retryable: true });
   });
 
-  it('knows a place that Google does not serve behind a 400, which another provider may', () => {
+  it('is recognised as a region that Google does not serve with status 400, and another provider is asked', () => {
     const body = { error: { code: 400, message: 'User location is not supported for the API use.', status: 'FAILED_PRECONDITION' } };
     expect(errorOf(400, body)).toMatchObject({ status: 502, code: 'upstream_error', retryable: true, message: 'Provider "gemini" answered 400: User location is not supported for the API use.' });
   });
 
-  it('finds the time to wait in the body', () => {
+  it('has the time to wait from the body', () => {
     const body = refusal(429, 'RESOURCE_EXHAUSTED', { details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.4s' }] });
     for (const form of [body, [body]]) expect(errorOf(429, form).retryAfterMs).toBe(34_400);
   });
@@ -104,11 +104,11 @@ describe('an error', () => {
     ['The input token count (9) exceeds the maximum number of tokens allowed (8).', 'context_length_exceeded'],
     ['Unable to submit request because the input token count is 1251952 but model only supports up to 1048576. Reduce the input token count and try again.', 'context_length_exceeded'],
     ['Thinking level MINIMAL is not supported for this model.', 'unsupported_value'],
-  ])('has the code of what it says: %s', (message, code) => {
+  ])('has the code of its message: %s', (message, code) => {
     expect(errorOf(400, { error: { code: 400, message, status: 'INVALID_ARGUMENT' } })).toMatchObject({ status: 400, code, message });
   });
 
-  it("reads a proxy's text and leaves its HTML", () => {
+  it("has the text of a proxy as message, but not its HTML", () => {
     expect(errorOf(502, 'no route').message).toBe('Provider "gemini" answered 502: no route');
     expect(errorOf(502, '<html>502</html>').message).toBe('Provider "gemini" answered 502.');
     expect(errorOf(500, { error: 'short' }).message).toBe('Provider "gemini" answered 500: short');
@@ -163,7 +163,7 @@ describe('the state of an answer, one turn later', () => {
     expect(replayed(message, elsewhere)).toEqual([{ text: 'One ' }, sent('a')]);
   });
 
-  it('is told from the state of another wire at the same provider', () => {
+  it('differs from the state of another wire format at the same provider', () => {
     const details = [{ type: 'reasoning.text', provider: 'gemini', format: 'anthropic', text: 'Hm.', signature: 'S1' }] as const;
     expect(replayed({ role: 'assistant', content: 'Yes.', reasoning_details: details })).toEqual([{ text: 'Yes.' }]);
   });
@@ -174,7 +174,7 @@ describe('the state of an answer, one turn later', () => {
     expect(replayed({ role: 'assistant', content: 'Yes.', reasoning_details: details })).toEqual([{ text: 'Yes.' }]);
   });
 
-  it('keeps to the text that there is, where a client shortened it', () => {
+  it('goes back within the text that a client has shortened', () => {
     const message = { ...answered([[{ text: 'One ' }], [{ text: 'two three', thoughtSignature: 'S1' }]]), content: 'One two' };
     expect(replayed(message)).toEqual([{ text: 'One ' }, { text: 'two', thoughtSignature: 'S1' }]);
   });
@@ -183,7 +183,7 @@ describe('the state of an answer, one turn later', () => {
 const idsOf = (event: object): string[] => gemini.decodeBody({ candidates: [{ content: { parts: [{ functionCall: { name: 'a', args: {} } }, { functionCall: { name: 'a', args: {} } }] }, finishReason: 'STOP' }], ...event }, targetOf('gemini')).flatMap((chunk) => (chunk.type === 'tool-start' ? [chunk.id] : []));
 
 describe('ids of tool calls', () => {
-  it('are the same each time, and others in another answer', () => {
+  it('are the same each time, and differ in another answer', () => {
     const turns = [{ responseId: 'r1' }, { responseId: 'r2' }, { usageMetadata: { promptTokenCount: 5 } }, { usageMetadata: { promptTokenCount: 9 } }];
     const ids = turns.flatMap(idsOf);
     expect(turns.flatMap(idsOf)).toEqual(ids);
@@ -191,13 +191,13 @@ describe('ids of tool calls', () => {
     for (const id of ids) expect(id).toMatch(/^call_[\w-]{24}$/);
   });
 
-  it('are refused to a call without a name', () => {
+  it('are not made for a call without a name', () => {
     const parts = [{ functionCall: { args: { city: 'Rome' } } }];
     expect(() => gemini.decodeBody({ candidates: [{ content: { parts }, finishReason: 'STOP' }] }, targetOf('gemini'))).toThrow(expect.objectContaining({ code: 'upstream_invalid_response' }));
   });
 });
 
-it('a stream keeps the digits of a long number in a call, as a plain answer does', () => {
+it('a stream keeps the digits of a long number in a call, like a plain answer', () => {
   const event = '{"responseId":"r","candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"id":12345678901234567890}}}]},"finishReason":"STOP"}]}';
   const chunks = gemini.decoder(targetOf('gemini')).push({ data: event });
   expect(chunks).toContainEqual({ type: 'tool-delta', choice: 0, index: 0, arguments: '{"id":12345678901234567890}' });

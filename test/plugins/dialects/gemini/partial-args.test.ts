@@ -17,11 +17,11 @@ describe('arguments in pieces', () => {
     ['lists and objects', [{ jsonPath: '$.a[0].b[1]', numberValue: 2 }, { jsonPath: '$.a[0].b[0]', numberValue: 1 }, { jsonPath: '$.a[1].c', boolValue: true }], { a: [{ b: [1, 2] }, { c: true }] }],
     ['names in brackets', [{ jsonPath: "$['post code']", stringValue: 'x' }, { jsonPath: String.raw`$["a\"b"].c`, stringValue: 'y' }], { 'post code': 'x', 'a"b': { c: 'y' } }],
     ['a value where an object was to be', [{ jsonPath: '$.a', stringValue: 'x' }, { jsonPath: '$.a.b', stringValue: 'y' }], { a: { b: 'y' } }],
-  ])('puts %s together', (_, pieces, args) => {
+  ])('are joined: %s', (_, pieces, args) => {
     expect(argsOf(...pieces)).toEqual(args);
   });
 
-  it('leaves out what has no place or no value', () => {
+  it('are left out where they have no path or no value', () => {
     expect(argsOf(null, 'x', {}, { jsonPath: '$.a' }, { jsonPath: 'a', stringValue: 'x' }, { jsonPath: '$', stringValue: 'x' }, { jsonPath: '$..a', stringValue: 'x' }, { jsonPath: '$.a[999999999]', stringValue: 'x' }, { jsonPath: `$${'.a'.repeat(200)}`, stringValue: 'x' })).toEqual({});
   });
 
@@ -29,13 +29,13 @@ describe('arguments in pieces', () => {
     ['a string that goes on', () => ({ jsonPath: '$.a', stringValue: 'x'.repeat(10_000) })],
     ['new names', (at) => ({ jsonPath: `$.a${at}${'x'.repeat(10_000)}`, boolValue: true })],
     ['lists with gaps', (at) => ({ jsonPath: `$.a${at}${'[10000]'.repeat(63)}`, boolValue: true })],
-  ])('are bounded: %s', (_, piece) => {
+  ])('are limited: %s', (_, piece) => {
     const args = createPartialArgs();
     expect(() => { for (let at = 0; at < 3000; at++) args.add(piece(at)); }).toThrow('too long');
     expect(args.text().length).toBeLessThan(25_000_000);
   });
 
-  it('are bounded over all choices of an answer, also where each event has counts', () => {
+  it('are limited over all choices of an answer, also where each event has token counts', () => {
     const decoder = (plugin.dialects as readonly [Dialect])[0].decoder(targetOf('gemini'));
     const push = (index: number): void => {
       const functionCall = { name: 'find', willContinue: true, partialArgs: [{ jsonPath: '$.a', stringValue: 'x'.repeat(900_000) }] };
@@ -50,7 +50,7 @@ describe('arguments in pieces', () => {
     ['an object whose class has a field of that name', { filter: {} }, [{ jsonPath: '$.filter.toString.isAdmin', boolValue: true }], '{"filter":{"toString":{"isAdmin":true}}}'],
     ['a list', {}, [{ jsonPath: '$.all[0]', stringValue: 'a' }, { jsonPath: '$.all.__proto__.isAdmin', boolValue: true }], '{"all":["a"]}'],
     ['the length of a list', {}, [{ jsonPath: '$.all[0]', stringValue: 'a' }, { jsonPath: '$.all.length', numberValue: 4e9 }], '{"all":["a"]}'],
-  ])('changes nothing but the arguments by a path that leads into %s', (_, whole, pieces, json) => {
+  ])('change only the arguments, also by a path into %s', (_, whole, pieces, json) => {
     const args = createPartialArgs(whole);
     for (const piece of pieces) args.add(piece);
     const polluted = [Object.prototype, Array.prototype].filter((one) => Object.hasOwn(one, 'isAdmin'));
@@ -58,7 +58,7 @@ describe('arguments in pieces', () => {
     expect([polluted, args.text()]).toEqual([[], json]);
   });
 
-  it('takes __proto__ for a name like any other', () => {
+  it('treat __proto__ like any other name', () => {
     const args = createPartialArgs();
     args.add({ jsonPath: '$.__proto__.isAdmin', boolValue: true });
     expect(args.text()).toBe('{"__proto__":{"isAdmin":true}}');

@@ -43,7 +43,7 @@ describe('a schema for older models', () => {
     expect(JSON.stringify(schema).length).toBeLessThan(1_000_000);
   });
 
-  it('stays small where references put in what is large', () => {
+  it('stays small where references insert large parts', () => {
     const big = { type: 'string', enum: Array.from({ length: 20_000 }, (_, at) => `v${at}`) };
     const properties = Object.fromEntries(Array.from({ length: 4000 }, (_, at) => [`p${at}`, { $ref: '#/$defs/big' }]));
     const { schema, lost } = reduceSchema({ properties, $defs: { big } });
@@ -56,12 +56,12 @@ describe('a schema for older models', () => {
     ['as properties', (inner) => ({ properties: { a: inner } })],
     ['in allOf', (inner) => ({ allOf: [{ allOf: [inner] }] })],
     ['far down', (inner) => Array.from({ length: 30 }).reduce<object>((deep) => ({ items: deep }), inner)],
-  ])('ends where references are nested too deep: %s', (_, around) => {
+  ])('ends where references are nested too deeply: %s', (_, around) => {
     const $defs = Object.fromEntries(Array.from({ length: 4900 }, (_, at) => [`d${at}`, around({ $ref: `#/$defs/d${at + 1}` })]));
     expect(reduceSchema({ $ref: '#/$defs/d0', $defs }).lost).toEqual(['$ref']);
   });
 
-  it('joins thousands of parts with thousands of properties, which are not copied for each part', () => {
+  it('joins thousands of parts with thousands of properties without a copy for each part', () => {
     const wide = { properties: Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`p${at}`, true])) };
     const parts = Array.from({ length: 4900 }, (_, at) => ({ properties: { a: { const: `${at}` } } }));
     expect(reduceSchema({ allOf: [wide, ...parts] })).toMatchObject({ schema: { properties: { a: { enum: ['4899'] } } }, lost: [] });
@@ -69,7 +69,7 @@ describe('a schema for older models', () => {
 
   it.each(['constructor', '__proto__', 'toString'])('knows no format of the type %s', (type) => expect(reduceSchema({ type, format: 'int32' }).lost).toEqual(['format']));
 
-  it('has no word in it that the API refuses, whatever is given', () => {
+  it('has no keyword that the API refuses, for any schema', () => {
     const keywords = ['type', 'properties', 'items', 'anyOf', 'oneOf', 'allOf', '$ref', '$defs', 'const', 'enum', 'required', 'format', 'additionalProperties', 'not', 'if', 'title'];
     const { like } = fc.letrec((tie) => ({
       like: fc.oneof({ maxDepth: 5 }, fc.constantFrom('string', 'object', 'array', 'null', '#', '#/$defs', true, null, 1), fc.array(tie('like'), { maxLength: 3 }), fc.dictionary(fc.constantFrom(...keywords), tie('like'), { maxKeys: 4 })),

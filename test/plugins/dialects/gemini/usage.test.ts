@@ -15,7 +15,7 @@ const readAll = (reports: readonly Record<string, unknown>[]) => {
 const tokens = fc.nat({ max: 1_000_000 });
 
 describe('usage', () => {
-  it("gives the vendor's own numbers back", () => {
+  it("has the vendor's own counts", () => {
     fc.assert(fc.property(fc.record({ fresh: tokens, cached: tokens, toolUse: tokens, answer: tokens, thoughts: tokens }), ({ fresh, cached, toolUse, answer, thoughts }) => {
       const total = fresh + cached + toolUse + answer + thoughts;
       const usage = readAll([{ promptTokenCount: fresh + cached, cachedContentTokenCount: cached, toolUsePromptTokenCount: toolUse, candidatesTokenCount: answer, thoughtsTokenCount: thoughts, totalTokenCount: total }]);
@@ -24,7 +24,7 @@ describe('usage', () => {
     }));
   });
 
-  it('has no class below zero, whatever is reported', () => {
+  it('has no negative class, whatever is reported', () => {
     const said = fc.oneof(fc.integer(), fc.double(), fc.string(), fc.constant(null), fc.constant(undefined));
     const report = fc.record({ promptTokenCount: said, cachedContentTokenCount: said, candidatesTokenCount: said, thoughtsTokenCount: said, toolUsePromptTokenCount: said });
     fc.assert(fc.property(fc.array(report), (reports) => {
@@ -33,12 +33,12 @@ describe('usage', () => {
     }));
   });
 
-  it('takes the last number, and keeps it where a later report is silent', () => {
+  it('takes the last count, and keeps it where a later report has none', () => {
     const reports = [{ promptTokenCount: 55, candidatesTokenCount: 4 }, { trafficType: 'ON_DEMAND' }, { promptTokenCount: 257, thoughtsTokenCount: 9 }, { trafficType: 'ON_DEMAND' }];
     expect(readAll(reports)).toMatchObject({ input: 257, answer: 4, reasoning: 9 });
   });
 
-  it('reads an absent count as zero, but not the prompt, which is never empty', () => {
+  it('reads a missing count as zero, except for the prompt, which is never empty', () => {
     expect(readAll([{ promptTokenCount: 14, totalTokenCount: 14 }])).toEqual({ input: 14, cacheRead: 0, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: 0 });
     expect(readAll([{ thoughtsTokenCount: 9 }])).toMatchObject({ input: null, answer: 0, reasoning: 9 });
     expect(readCounts({ trafficType: 'ON_DEMAND' }, null)).toBeNull();
@@ -53,7 +53,7 @@ describe('searches', () => {
     return last?.type === 'usage' ? last.usage.webSearches : null;
   };
 
-  it('are counted once each, however long what was searched for is', () => expect(searchesIn(['a', 'b', 'a', `${'x'.repeat(1000)}a`, `${'x'.repeat(1000)}b`])).toBe(4));
+  it('are counted once each, for queries of any length', () => expect(searchesIn(['a', 'b', 'a', `${'x'.repeat(1000)}a`, `${'x'.repeat(1000)}b`])).toBe(4));
 
-  it('are counted up to a number that no answer comes to, because each is remembered', () => expect(searchesIn(Array.from({ length: 12_000 }, (_, at) => `what is ${at}`))).toBe(10_000));
+  it('are counted up to a limit above any real answer, because each query is kept', () => expect(searchesIn(Array.from({ length: 12_000 }, (_, at) => `what is ${at}`))).toBe(10_000));
 });

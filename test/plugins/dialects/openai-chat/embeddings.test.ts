@@ -1,4 +1,4 @@
-/** Embeddings at the vendors of the chat completions API: what each is sent. */
+/** Embeddings at the vendors of the chat completions API: the request to each. */
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest, EmbeddingAsk } from '../../../../core/chat.ts';
 import type { Dialect, Embedder } from '../../../../core/wire/dialect.ts';
@@ -24,12 +24,12 @@ function sent(name: string, said: Partial<ChatRequest> & { readonly dimensions?:
 }
 
 describe('embeddings', () => {
-  it('name the version of the API to Azure, which answers 404 without it', () => {
+  it('have the API version for Azure, which answers 404 without it', () => {
     expect(sent('azure', {}, { api_version: '2024-10-21' }).path).toBe('/embeddings?api-version=2024-10-21');
     expect(sent('azure', {}).path).toBe('/embeddings');
   });
 
-  it('say dimensions to Mistral by its own name, and leave out what it answers 422 to', () => {
+  it('have dimensions under Mistral’s own name, and leave out the fields that it answers with 422', () => {
     expect(sent('mistral', { dimensions: 256, user: 'ann', rest: { output_dtype: 'int8', store: true } })).toEqual({
       path: '/embeddings',
       body: { output_dimension: 256, output_dtype: 'int8' },
@@ -46,7 +46,7 @@ describe('embeddings', () => {
     expect(embedderOf(name).embedder.most).toBe(most);
   });
 
-  it('are what they were for a server of any other kind', () => {
+  it('are unchanged for any other server', () => {
     expect(sent('vllm', { dimensions: 256, user: 'ann', rest: { truncate_prompt_tokens: 9 } })).toEqual({ path: '/embeddings', body: { dimensions: 256, user: 'ann', truncate_prompt_tokens: 9 }, changes: [] });
   });
 });

@@ -33,11 +33,11 @@ describe("a caller's own fault", () => {
     'reasoning_effort must be one of low, medium, high',
     'This model does not support effort level xhigh',
     'Invalid value for reasoning effort: minimal',
-  ])('is an unsupported effort in other words: %s', (message) => {
+  ])('is recognised as an unsupported effort: %s', (message) => {
     expect(errorOf(400, { error: { message } }).code).toBe('unsupported_value');
   });
 
-  it('keeps the code of a parameter that a model does not have at all', () => {
+  it('keeps the code of a parameter that the model does not have', () => {
     expect(errorOf(400, { error: { message: 'reasoning_effort is not supported', param: 'reasoning_effort', code: 'unsupported_parameter' } }).code).toBe('unsupported_parameter');
   });
 
@@ -57,7 +57,7 @@ describe("a caller's own fault", () => {
     'The number of tokens to keep from the initial prompt is greater than the context length. Try to load the model with a larger context length, or provide a shorter input',
     'prompt too long; exceeded max context length by 812 tokens',
     'Input length 270336 exceeds the maximum allowed input length of 262144 tokens.',
-  ])('is a context that is too long in other words: %s', (message) => {
+  ])('is recognised as a context that is too long: %s', (message) => {
     expect(errorOf(400, { error: { message } })).toMatchObject({ status: 400, code: 'context_length_exceeded' });
   });
 });
@@ -70,18 +70,18 @@ it.each<[string, number, string]>([
   ['a tool about keys', 400, "Invalid 'api_key_lookup': string too long."],
   ['a parameter about keys', 422, 'Invalid type for api_key: a string is expected'],
   ['a tool about models', 400, "Invalid schema for function 'model_not_found'."],
-])('passes on a fault in the words of the caller: %s', (_, status, message) => {
+])('a caller’s fault whose message has words of another error is passed on: %s', (_, status, message) => {
   expect(errorOf(status, { error: { message, type: 'invalid_request_error', code: null } })).toMatchObject({ status, code: 'upstream_invalid_request', message, retryable: false });
 });
 
-it('searches no page that repeats the request for words about the account', () => {
+it('an error page that repeats the request is not searched for words about the account', () => {
   const message = `${'Bad request. '.repeat(200)} Your credit balance is too low. Incorrect API key provided.`;
   expect(errorOf(400, { error: { message } })).toMatchObject({ status: 400, code: 'upstream_invalid_request' });
 });
 
 const nested = (open: string, close: string): unknown => JSON.parse(`${open.repeat(20_000)}0${close.repeat(20_000)}`);
 
-it('survives a body that nests without end', () => {
+it('a body that is nested too deeply causes no other error', () => {
   for (const body of [{ error: nested('[', ']') }, nested('{"error":', '}'), nested('{"metadata":{"raw":', '}}')]) {
     expect(errorOf(400, body)).toMatchObject({ status: 400, code: 'upstream_invalid_request' });
   }
@@ -125,7 +125,7 @@ describe('a fault of the provider or of its account', () => {
     expect(errorOf(status, body)).toMatchObject({ code, retryable: true, upstreamStatus: status });
   });
 
-  it('says nothing of the key, and not more than two kilobytes', () => {
+  it('shows no key, and at most two kilobytes', () => {
     expect(errorOf(401, { error: { message: `Incorrect API key provided: ${testKey}` } }).message).toBe("The provider rejected the gateway's credentials.");
     expect(errorOf(500, { error: { message: `with ${testKey} and sk-other-0123456789abc` } }).message).toBe('Provider "acme" answered 500: with [redacted] and [redacted]');
     const { message } = errorOf(400, { error: { message: '日'.repeat(5000) } });
@@ -138,12 +138,12 @@ it.each([['Busy', 'Busy'], ['"Busy"', 'Busy'], ['{"message":"Busy"}', 'Busy']])(
   expect(() => plugin.dialects?.[0]?.decoder(targetOf('acme')).push({ event: 'error', data })).toThrow(expect.objectContaining({ code: 'upstream_error', message: `Provider "acme" reported an error in its answer: ${message}` }));
 });
 
-it('an error inside a choice is told with its words and its kind', () => {
+it('an error inside a choice keeps its message and its kind', () => {
   const choice = { index: 0, message: { role: 'assistant', content: '' }, finish_reason: 'error', error: { code: 429, message: 'Rate limited upstream' } };
   expect(() => plugin.dialects?.[0]?.decodeBody({ id: 'x', choices: [choice] }, targetOf('acme'))).toThrow(expect.objectContaining({ code: 'upstream_rate_limited', message: 'Provider "acme" reported an error in its answer: Rate limited upstream' }));
 });
 
-it("a limit of tokens in a minute at Alibaba is none of an empty account, though it has OpenAI's code for one", () => {
+it("a limit of tokens per minute at Alibaba is not an empty account, although it has OpenAI's code for that", () => {
   const error = { message: 'You exceeded your current quota, please check your plan and billing details.', type: 'insufficient_quota', param: null, code: 'insufficient_quota' };
   const told = (name: string) => plugin.dialects?.find((dialect) => dialect.name === name)?.decodeError({ status: 429, headers: {}, body: { error, request_id: '5d1a' } }, targetOf(name));
   expect(told('alibaba')).toMatchObject({ status: 429, code: 'upstream_rate_limited', isFinal: false });
@@ -162,13 +162,13 @@ describe('an answer of MiniMax that is an error in its own form, with status 200
     [1026, 'input new_sensitive', 'content_filter'],
     [1001, 'request timeout', 'upstream_timeout'],
     [1033, 'system error, mysql failed', 'upstream_error'],
-  ])('is told by its code %i: %s', (code, message, wanted) => {
+  ])('is recognised by its code %i: %s', (code, message, wanted) => {
     const dialect = plugin.dialects?.find(({ name }) => name === 'minimax');
     expect(() => dialect?.decodeBody(answer(code, message), targetOf('minimax'))).toThrow(expect.objectContaining({ code: wanted }));
     expect(() => dialect?.decoder(targetOf('minimax')).push({ data: JSON.stringify(answer(code, message)) })).toThrow(expect.objectContaining({ code: wanted }));
   });
 
-  it('is none where the code is 0', () => {
+  it('is not an error where the code is 0', () => {
     const whole = { ...answer(0, ''), choices: [{ index: 0, message: { content: 'Hi.' }, finish_reason: 'stop' }] };
     expect(plugin.dialects?.[0]?.decodeBody(whole, targetOf('minimax'))[0]).toMatchObject({ type: 'text-delta', text: 'Hi.' });
   });

@@ -1,4 +1,4 @@
-/** Tools that the caller forces, at vendors that cannot be told so, or not while their models think. */
+/** Tools that the caller forces, at vendors whose API cannot force a tool, or not while the model thinks. */
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../../core/chat.ts';
 import type { Dialect, WireRequest } from '../../../../core/wire/dialect.ts';
@@ -26,7 +26,7 @@ describe('a forced tool', () => {
     ['deepseek', 'deepseek-v4-pro', { thinking: { type: 'enabled' }, reasoning_effort: 'high' }],
     ['moonshot', 'kimi-k2.6', { thinking: { type: 'enabled', keep: 'all' } }],
     ['alibaba', 'qwen3.7-plus', { enable_thinking: true, thinking_budget: 16_384 }],
-  ])('gives way to thinking that the caller asked %s %s for, which refuses both together', (name, externalId, on) => {
+  ])('is dropped where the caller asked %s %s for thinking, because it refuses both together', (name, externalId, on) => {
     const asked = { externalId, reasoning: { effort: 'high' } } as const;
     expect(bodyOf(name, named, asked)).toMatchObject({ ...on, tools, tool_choice: 'auto' });
     expect(changesOf(name, named, asked)).toContain('tool_choice relaxed to auto');
@@ -34,13 +34,13 @@ describe('a forced tool', () => {
     expect(changesOf(name, named, { externalId, reasoning: { effort: 'none' } })).toEqual([]);
   });
 
-  it('gives way to a budget that the caller set too', () => {
+  it('is dropped where the caller set a budget', () => {
     const asked = { externalId: 'qwen3.7-plus', reasoning: { maxTokens: 3000 } };
     expect(bodyOf('alibaba', named, asked)).toMatchObject({ enable_thinking: true, thinking_budget: 3000, tool_choice: 'auto' });
     expect(changesOf('alibaba', named, asked)).toEqual(['tool_choice relaxed to auto']);
   });
 
-  it('is none where the caller only says among which tools the model may choose', () => {
+  it('is not assumed where the caller only limits the tools of a choice', () => {
     const among = { tools, toolChoice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [tools[1]] } } };
     expect(bodyOf('alibaba', among, { externalId: 'qwen3.7-plus' })).not.toHaveProperty('enable_thinking');
     expect(bodyOf('moonshot', among, { externalId: 'kimi-k2.7-code' })).toMatchObject({ tools: [tools[1]], tool_choice: 'auto' });
@@ -55,7 +55,7 @@ describe('a forced tool', () => {
     expect(bodyOf(name, { tools, toolChoice: 'required' }, { externalId })).toMatchObject({ tools, tool_choice: 'required' });
   });
 
-  it('is named to Alibaba, which knows no `required`, where there is one, and is only offered where there are several', () => {
+  it('is named for Alibaba, which has no `required`, if it is the only one; several are only offered', () => {
     const externalId = 'qwen3.7-plus';
     expect(bodyOf('alibaba', { tools: tools.slice(1), toolChoice: 'required' }, { externalId })).toMatchObject({ tools: [tools[1]], tool_choice: named.toolChoice, enable_thinking: false });
     expect(changesOf('alibaba', { tools: tools.slice(1), toolChoice: 'required' }, { externalId })).toEqual(['reasoning turned off']);
@@ -66,7 +66,7 @@ describe('a forced tool', () => {
     expect(bodyOf('alibaba', named, { externalId })).toMatchObject({ tool_choice: named.toolChoice });
   });
 
-  it('is only offered to Z.ai, which takes no other choice than `auto`, and no tool is where none may be called', () => {
+  it('is only offered to Z.ai, whose only choice is `auto`; no tool is sent where none may be called', () => {
     for (const toolChoice of ['required', named.toolChoice] as const) {
       expect(bodyOf('zai', { tools, toolChoice }, { externalId: 'glm-5.2' })).toMatchObject({ tools, tool_choice: 'auto' });
       expect(changesOf('zai', { tools, toolChoice }, { externalId: 'glm-5.2' })).toEqual(['tool_choice relaxed to auto']);
@@ -76,7 +76,7 @@ describe('a forced tool', () => {
     expect(changesOf('zai', { tools, toolChoice: 'none' }, { externalId: 'glm-5.2' })).toEqual([]);
   });
 
-  it('is only offered to a model that always thinks, and refuses one while it thinks', () => {
+  it('is only offered to a model that always thinks and refuses forced tools then', () => {
     expect(bodyOf('moonshot', named, { externalId: 'kimi-k2.7-code' })).toMatchObject({ tools, tool_choice: 'auto' });
     expect(changesOf('moonshot', named, { externalId: 'kimi-k2.7-code' })).toEqual(['tool_choice relaxed to auto']);
   });

@@ -1,4 +1,4 @@
-/** Hosts of models by several makers, and servers that one runs oneself: what each row says. */
+/** Hosts of models of several makers, and self-hosted servers: each row of the table. */
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest, Effort, Message, ReasoningDetail } from '../../../../core/chat.ts';
 import type { Dialect } from '../../../../core/wire/dialect.ts';
@@ -39,7 +39,7 @@ describe('a host', () => {
     ['minimax', 'https://api.minimax.io/v1'],
     ['lmstudio', 'http://127.0.0.1:1234/v1'],
     ['llamacpp', 'http://127.0.0.1:8080/v1'],
-  ])('is at its address, and takes its key as a bearer token: %s', (name, url) => {
+  ])('has its address, and takes its key as a bearer token: %s', (name, url) => {
     const dialect = dialects.get(name) as Dialect;
     expect([dialect.baseUrl, dialect.keyless]).toEqual([url, name === 'lmstudio' || name === 'llamacpp']);
     expect(dialect.authorise?.(targetOf(name).provider)).toEqual({ authorization: `Bearer ${testKey}` });
@@ -80,7 +80,7 @@ describe('a host', () => {
     ['minimax', 'MiniMax-M3', 'none', { reasoning_split: true, thinking: { type: 'disabled' } }, []],
     ['minimax', 'MiniMax-M3', 'low', { reasoning_split: true, thinking: { type: 'adaptive' } }, ['reasoning_effort changed to adaptive']],
     ['llamacpp', 'any.gguf', 'none', { reasoning_effort: 'none' }, []],
-  ])('is told an effort in its words: %s %s %s', (name, model, effort, body, changes) => {
+  ])('gets an effort in its own fields: %s %s %s', (name, model, effort, body, changes) => {
     expect(sent(name, {}, { model, effort })).toEqual({ body, changes });
   });
 
@@ -99,12 +99,12 @@ describe('a host', () => {
     expect(() => sent('minimax', {}, { model: 'MiniMax-M2.7', effort: 'none' })).toThrow(expect.objectContaining({ code: 'unsupported_value' }));
   });
 
-  it('is told a budget where it has a field for it', () => {
+  it('gets a budget where it has a field for it', () => {
     expect(sent('databricks', {}, { model: 'databricks-claude-sonnet-4', budget: 10_240 })).toEqual({ body: { thinking: { type: 'enabled', budget_tokens: 10_240 } }, changes: [] });
     expect(sent('databricks', {}, { model: 'databricks-gpt-oss-20b', budget: 10_240 }).changes).toEqual(['reasoning.max_tokens dropped']);
   });
 
-  it('gets earlier reasoning back where it wants it', () => {
+  it('gets earlier reasoning back where it accepts it', () => {
     const detail: ReasoningDetail = { type: 'reasoning.text', text: 'Hm.', provider: 'minimax', model: 'MiniMax-M2.7' };
     const messages: Message[] = [{ role: 'assistant', content: 'Yes.', reasoning_details: [detail] }, { role: 'user', content: 'Why?' }];
     const bodyOf = (name: string): Record<string, any> => JSON.parse((dialects.get(name) as Dialect).encode(requestOf({ messages }), targetOf(name)).body) as Record<string, any>;

@@ -1,10 +1,10 @@
-/** Long answers of vendors that give them as a stream only. */
+/** Long answers of vendors that send long answers only as a stream. */
 import { expect, it } from 'vitest';
 import { oneUpstream } from '../../../_kit/gateway.ts';
 import { said, streams } from '../../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../../core/scene.ts';
 
-it.each([[4096, false], [4097, true]])('a plain answer of at most %i tokens is asked of Fireworks as a stream: %s', async (limit, asStream) => {
+it.each([[4096, false], [4097, true]])('Fireworks is asked for a plain answer of at most %i tokens as a stream: %s', async (limit, asStream) => {
   const up = await provider(streams(said('Hel', 'lo.')));
   const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'fireworks', base_url: up.url, api_key: 'k' } } }));
   const response = await chat({ max_tokens: limit });

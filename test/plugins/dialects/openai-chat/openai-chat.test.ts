@@ -23,16 +23,16 @@ const messagesOf = (name: string, messages: Message[], wishes?: TargetWishes): M
 const changesOf = (name: string, said: Partial<ChatRequest>, wishes?: TargetWishes): string[] => wireOf(name, said, wishes).adjustments.map(({ parameter, change }) => `${parameter} ${change}`);
 
 describe('where a request goes', () => {
-  it('carries the key as a bearer token, apart from the request', () => {
+  it('has the key as a bearer token, apart from the request', () => {
     expect(credentialsOf('openai')).toEqual({ authorization: `Bearer ${testKey}` });
     expect(wireOf('openai', {}).headers).toEqual({ 'content-type': 'application/json' });
   });
 
-  it('carries no key where there is none', () => {
+  it('has no key where there is none', () => {
     expect(credentialsOf('vllm', { provider: { apiKey: null } })).toEqual({});
   });
 
-  it("sends Azure's key and version where Azure looks for them", () => {
+  it("has Azure's key and version where Azure reads them", () => {
     expect(credentialsOf('azure')).toEqual({ 'api-key': testKey });
     expect(wireOf('azure', {}, { provider: { settings: { api_version: '2024-12-01-preview' } } }).path).toBe('/chat/completions?api-version=2024-12-01-preview');
     expect(wireOf('azure', {}).path).toBe('/chat/completions');
@@ -44,18 +44,18 @@ describe('where a request goes', () => {
 });
 
 describe('the body', () => {
-  it('says what the caller said and nothing else', () => {
+  it('has the fields of the caller and no others', () => {
     expect(bodyOf('openai', {})).toEqual({ model: 'model-1', messages: [{ role: 'user', content: 'Hello' }], stream: false });
   });
 
-  it('passes unknown fields through, but not those that name keys and addresses', () => {
+  it('passes unknown fields through, but no fields that name keys and addresses', () => {
     const wire = wireOf('openai-chat', { rest: { top_k: 40, api_key: 'x', api_base: 'x', base_url: 'x', extra_headers: {} } });
     expect(JSON.parse(wire.body)).toMatchObject({ top_k: 40 });
     expect(wire.body).not.toContain('api_');
     expect(wire.adjustments.map(({ parameter }) => parameter)).toEqual(['api_key', 'api_base', 'base_url', 'extra_headers']);
   });
 
-  it('asks for usage in a stream where the vendor knows the question', () => {
+  it('asks for usage in a stream where the vendor supports it', () => {
     expect(bodyOf('deepseek', { stream: true })).toMatchObject({ stream: true, stream_options: { include_usage: true } });
     for (const vendor of ['mistral', 'databricks']) expect(bodyOf(vendor, { stream: true }), vendor).not.toHaveProperty('stream_options');
     expect(bodyOf('deepseek', {})).not.toHaveProperty('stream_options');
@@ -91,13 +91,13 @@ describe('the body', () => {
     ['openai', { tools: [], toolChoice: 'auto', parallelToolCalls: false }, {}, []],
     ['openai', { toolChoice: 'none', parallelToolCalls: true }, {}, []],
     ['openai', { toolChoice: 'required' }, { tool_choice: 'required' }, []],
-  ])('speaks to %s as it likes it: %j', (name, said, wanted, changes) => {
+  ])('has the fields that %s expects: %j', (name, said, wanted, changes) => {
     const { model: _, messages: _messages, stream: _stream, ...sent } = bodyOf(name, said);
     expect(sent).toEqual(wanted);
     expect(changesOf(name, said)).toEqual(changes);
   });
 
-  it('takes $schema out of tools for Moonshot', () => {
+  it('has no $schema in tools for Moonshot', () => {
     const tools = [{ type: 'function', function: { name: 'f', parameters: { $schema: 'x', type: 'object' } } }];
     expect(bodyOf('moonshot', { tools })['tools']).toEqual([{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]);
     expect(bodyOf('openai', { tools })['tools']).toEqual(tools);
@@ -143,11 +143,11 @@ describe("OpenAI's reasoning models", () => {
     expect(changesOf('openai', { temperature: 1 }, { ...off, externalId: 'gpt-5' })).toEqual(['temperature dropped']);
   });
 
-  it('are known on Azure by the catalogue where the deployment does not say', () => {
+  it('are recognised on Azure by the catalogue where the deployment does not name the model', () => {
     expect(changesOf('azure', { temperature: 1 }, { externalId: 'prod-1', modelId: 'gpt-5-mini' })).toEqual(['temperature dropped']);
   });
 
-  it('are nobody elsewhere', () => {
+  it('are not recognised at other vendors', () => {
     expect(changesOf('openai-chat', { temperature: 1 }, { externalId: 'gpt-5' })).toEqual([]);
   });
 });
@@ -167,7 +167,7 @@ describe('roles', () => {
 });
 
 describe('content of messages', () => {
-  it('becomes a string where a vendor wants one and it is only text', () => {
+  it('becomes a string where a vendor expects one and it is only text', () => {
     const parts = [{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }];
     const image = { type: 'image_url', image_url: { url: 'data:,' } };
     expect(messagesOf('perplexity', [{ role: 'user', content: parts }])[0]?.content).toBe('a\nb');
@@ -175,7 +175,7 @@ describe('content of messages', () => {
     expect(messagesOf('perplexity', [{ role: 'user', content: [...parts, image] }])[0]?.content).toEqual([...parts, image]);
   });
 
-  it('loses the fields that a vendor refuses, once named', () => {
+  it('loses the fields that a vendor refuses, and the reply names each once', () => {
     const messages: Message[] = [{ role: 'user', name: 'Ada', content: [{ type: 'text', text: 'a', cache_control: { type: 'ephemeral' } }, { type: 'image_url', cache_control: {} }] }];
     expect(messagesOf('openrouter', messages)).toEqual(messages);
     expect(changesOf('groq', { messages })).toEqual(['messages.content.cache_control dropped', 'messages.name dropped']);
@@ -208,7 +208,7 @@ describe('content of messages', () => {
     }
   });
 
-  it('goes into a message of the user where a tool gave images, any number of them', () => {
+  it('goes into a user message where a tool returned images, any number of them', () => {
     const content = Array.from({ length: 150_000 }, () => ({ type: 'image_url', image_url: { url: 'https://a.example/b.png' } }));
     const messages: Message[] = [{ role: 'assistant', tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }] }, { role: 'tool', tool_call_id: 'c1', content }];
     expect((bodyOf('openai', { form: 'messages', messages })['messages'] as Message[])[2]).toMatchObject({ role: 'user', content: { length: 150_001 } });
@@ -239,7 +239,7 @@ describe('content of messages', () => {
   });
 });
 
-it('a user who speaks right after the results of tools gets an assistant before, at Mistral, which refuses the order', () => {
+it('an assistant message is added between tool results and a user message for Mistral, which refuses that order', () => {
   const call: Message = { role: 'assistant', content: null, tool_calls: ['a', 'b'].map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })) };
   const results: Message[] = ['a', 'b'].map((id) => ({ role: 'tool', tool_call_id: id, content: '1' }));
   const messages: Message[] = [{ role: 'user', content: 'Go.' }, call, ...results, { role: 'user', content: 'And?' }, { role: 'user', content: 'Well?' }];
@@ -248,7 +248,7 @@ it('a user who speaks right after the results of tools gets an assistant before,
   expect(messagesOf('openai', messages)).toHaveLength(messages.length);
 });
 
-it('messages of one role in a row are joined for Perplexity, which wants turns', () => {
+it('consecutive messages of one role are joined for Perplexity, which expects turns', () => {
   const image = { type: 'image_url', image_url: { url: 'https://x.example/a.png' } };
   const messages: Message[] = [{ role: 'system', content: 'a' }, { role: 'user', content: 'b' }, { role: 'user', content: [{ type: 'text', text: 'c' }] }, { role: 'user', content: [image] }, { role: 'assistant', content: 'd' }, { role: 'user', content: 'e' }];
   expect(messagesOf('perplexity', messages)).toEqual([{ role: 'system', content: 'a' }, { role: 'user', content: [{ type: 'text', text: 'b' }, { type: 'text', text: 'c' }, image] }, { role: 'assistant', content: 'd' }, { role: 'user', content: 'e' }]);
@@ -256,13 +256,13 @@ it('messages of one role in a row are joined for Perplexity, which wants turns',
   expect(changesOf('perplexity', { messages: messages.slice(4) })).toEqual([]);
 });
 
-it('keeps the calls of messages that it joins for Perplexity, and a text is a text', () => {
+it('messages joined for Perplexity keep their calls, and a text stays a text', () => {
   const call = (id: string): ToolCall => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
   const messages: Message[] = [{ role: 'assistant', content: 'a' }, { role: 'assistant', content: null, tool_calls: [call('b')] }, { role: 'assistant', content: '', tool_calls: [call('c')] }];
   expect(messagesOf('perplexity', messages)).toEqual([{ role: 'assistant', content: 'a', tool_calls: [call('b'), call('c')] }]);
 });
 
-it('joins tens of thousands of messages for Perplexity in linear time', () => {
+it('tens of thousands of messages are joined for Perplexity in linear time', () => {
   const messages = Array.from({ length: 40_000 }, (): Message => ({ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }));
   expect(cpuMsOf(() => expect(messagesOf('perplexity', messages)[0]?.content).toHaveLength(40_000))).toBeLessThan(2000);
 });
@@ -275,12 +275,12 @@ it.each([['openrouter', true], ['alibaba', true], ['zai', false]])('a cache brea
 });
 
 describe('an answer that comes back as the gateway gave it', () => {
-  it('has none of the sources that only answers have', () => {
+  it('has no sources, which only answers have', () => {
     const [, answer] = messagesOf('openai', [{ role: 'user', content: 'Who?' }, { role: 'assistant', content: 'She.', citations: ['https://x.example'], search_results: [{ url: 'https://x.example' }] }, { role: 'user', content: 'Sure?' }]);
     expect(answer).toEqual({ role: 'assistant', content: 'She.' });
   });
 
-  it('has what OpenRouter read in a file, so that it does not read and bill the file again, and nobody else gets that', () => {
+  it('has OpenRouter’s text of a file for OpenRouter only, so that it does not read and bill the file again', () => {
     const file = { type: 'file', file: { hash: 'a1', name: 'a.pdf', content: [{ type: 'text', text: 'Page 1' }] } };
     const messages: Message[] = [{ role: 'assistant', content: 'A page.', annotations: [{ type: 'url_citation', url_citation: { url: 'https://x.example' } }, file] }];
     expect(messagesOf('openrouter', messages)).toEqual([{ role: 'assistant', content: 'A page.', annotations: [file] }]);
@@ -318,28 +318,28 @@ describe('reasoning of earlier answers', () => {
     expect(messagesOf('deepseek', [{ role: 'assistant', content: 'Yes.' }], { externalId })).toEqual([{ ...plain, reasoning_content: '' }]);
   });
 
-  it('is a refusal at OpenAI, and a text at servers that may not know refusals', () => {
+  it('has a refusal for OpenAI, and a text for servers that may not support refusals', () => {
     const refused: Message[] = [{ role: 'assistant', content: null, refusal: 'No.' }, { role: 'assistant', content: [{ type: 'text', text: 'Well.' }, { type: 'refusal', refusal: 'No.' }] }];
     expect(messagesOf('openai', refused)).toEqual(refused);
     expect(messagesOf('mistral', refused)).toEqual([{ role: 'assistant', content: 'No.' }, { role: 'assistant', content: 'Well.\nNo.' }]);
   });
 
-  it('has an empty text where an answer was all thought, and none beside a refusal', () => {
+  it('has an empty text where an answer had only reasoning, and none beside a refusal', () => {
     expect(messagesOf('openai', [{ role: 'assistant', content: null, reasoning: 'Hm.' }, { role: 'assistant', reasoning: 'Hm.' }])).toEqual([{ role: 'assistant', content: '' }, { role: 'assistant', content: '' }]);
     expect(messagesOf('openai', [{ role: 'assistant', content: null, refusal: 'No.' }])).toEqual([{ role: 'assistant', content: null, refusal: 'No.' }]);
   });
 });
 
-describe('reasoning that came in pieces, as a stream gives it', () => {
+describe('reasoning that came in the pieces of a stream', () => {
   const piece = (more: object): ReasoningDetail => ({ type: 'reasoning.text', format: 'f', index: 0, provider: 'openrouter', model: 'model-1', ...more });
   const sentBack = (...details: ReasoningDetail[]): unknown => messagesOf('openrouter', [{ role: 'assistant', content: 'Yes.', reasoning_details: details }])[0]?.reasoning_details;
 
-  it('goes back whole, because its signature is of the whole text', () => {
+  it('goes back whole, because its signature signs the whole text', () => {
     expect(sentBack(piece({ text: 'Let', signature: null }), piece({ text: ' me.' }), piece({ text: null, signature: 'c2ln' }))).toEqual([{ type: 'reasoning.text', format: 'f', index: 0, text: 'Let me.', signature: 'c2ln' }]);
     expect(sentBack(piece({ type: 'reasoning.summary', summary: 'A' }), piece({ type: 'reasoning.summary', summary: 'b.' }), piece({ type: 'reasoning.encrypted', data: 'ZW5j' }))).toEqual([{ type: 'reasoning.summary', format: 'f', index: 0, summary: 'Ab.' }, { type: 'reasoning.encrypted', format: 'f', index: 0, data: 'ZW5j' }]);
   });
 
-  it('stays apart where it is several thoughts', () => {
+  it('stays separate where it is several thoughts', () => {
     const { index: _, ...bare } = piece({ text: 'C' });
     const thoughts = [piece({ text: 'A', signature: 'c2ln' }), piece({ text: 'B' }), piece({ text: 'D', index: 1 }), piece({ text: 'E', index: 1, id: 'x' }), piece({ text: 'F', index: 1, id: 'y' }), bare, bare];
     expect(sentBack(...thoughts)).toMatchObject([{ text: 'A' }, { text: 'B' }, { text: 'DE' }, { text: 'F' }, { text: 'C' }, { text: 'C' }]);
@@ -354,7 +354,7 @@ it.each([{}, { reasoning_content: '' }, { reasoning: '', reasoning_content: '' }
   expect(answer).not.toHaveProperty('reasoning_content');
 });
 
-/** What a request says beside its model and messages. */
+/** The fields of a request besides its model and messages. */
 const fieldsOf = (name: string, externalId: string, reasoning: TargetWishes['reasoning'] & object): Record<string, unknown> => {
   const { model: _, messages: _messages, stream: _stream, ...fields } = bodyOf(name, {}, { externalId, reasoning });
   return fields;
@@ -390,7 +390,7 @@ describe('efforts and budgets', () => {
     ['vllm', 'qwen3', 'none', { chat_template_kwargs: { enable_thinking: false } }, []],
     ['alibaba', 'qwen3-max', 'low', { enable_thinking: true, thinking_budget: 2048 }, ['reasoning_effort changed to 2048 tokens']],
     ['ollama', 'qwen3', 'minimal', { reasoning_effort: 'low' }, ['reasoning_effort changed to low']],
-  ])('are said to %s %s in its words: %s', (name, externalId, effort, fields, changes) => {
+  ])('reach %s %s in its own fields: %s', (name, externalId, effort, fields, changes) => {
     expect(fieldsOf(name, externalId, { effort })).toEqual(fields);
     expect(changesOf(name, {}, { externalId, reasoning: { effort } })).toEqual(changes);
   });
@@ -400,37 +400,37 @@ describe('efforts and budgets', () => {
     ['alibaba', { enable_thinking: true, thinking_budget: 3000 }],
     ['fireworks', { thinking: { type: 'enabled', budget_tokens: 3000 } }],
     ['moonshot', { thinking: { type: 'enabled', budget_tokens: 3000 } }],
-  ])('budgets reach %s', (name, fields) => {
+  ])('reach %s as budgets', (name, fields) => {
     expect(fieldsOf(name, 'm', { maxTokens: 3000 })).toEqual(fields);
   });
 
-  it('name a budget that cannot be said, or is too small', () => {
+  it('name a budget that cannot be sent, or is too small', () => {
     expect(changesOf('openai', {}, { reasoning: { maxTokens: 3000 } })).toEqual(['reasoning.max_tokens dropped']);
     expect(changesOf('moonshot', {}, { reasoning: { maxTokens: 10 } })).toEqual(['reasoning.max_tokens clamped to 1024']);
   });
 
-  it('take along what else stands in `reasoning` where the vendor knows it, and name it elsewhere', () => {
+  it('keep other fields of `reasoning` where the vendor knows them, and name them elsewhere', () => {
     const rest = { reasoning: { exclude: true } };
     expect(bodyOf('openrouter', { rest }, { reasoning: { effort: 'low' } })['reasoning']).toEqual({ exclude: true, effort: 'low' });
     expect(bodyOf('deepseek', { rest })).not.toHaveProperty('reasoning');
     expect(changesOf('deepseek', { rest })).toEqual(['reasoning.exclude dropped']);
   });
 
-  it("leave the caller's own fields beside theirs", () => {
+  it("keep the caller's own fields", () => {
     const rest = { chat_template_kwargs: { custom: 1 }, reasoning_format: 'hidden' };
     expect(bodyOf('vllm', { rest }, { reasoning: { effort: 'none' } })['chat_template_kwargs']).toEqual({ custom: 1, enable_thinking: false });
     expect(bodyOf('groq', { rest }, { externalId: 'qwen3' })['reasoning_format']).toBe('hidden');
   });
 });
 
-it.each([['null'], [''], [null]])('a stream goes on after a piece with the finish reason %j', (none) => {
+it.each([['null'], [''], [null]])('a stream continues after a piece with the finish reason %j', (none) => {
   const open = dialectNamed('openai-chat').decoder(targetOf('openai-chat'));
   const pieces = [['a', none], ['b', none], ['', 'stop']].map(([content, finish]) => ({ id: 'x', choices: [{ index: 0, delta: { content }, finish_reason: finish }] }));
   const chunks = pieces.flatMap((piece) => open.push({ data: JSON.stringify(piece) }));
   expect(chunks).toEqual([{ type: 'text-delta', choice: 0, text: 'a' }, { type: 'text-delta', choice: 0, text: 'b' }, { type: 'finish', choice: 0, reason: 'completed', native: 'stop' }]);
 });
 
-it("an answer that was cut because Z.ai's context is full does not look whole", () => {
+it("an answer that Z.ai cut because its context is full is not complete", () => {
   const open = dialectNamed('zai').decoder(targetOf('zai'));
   const cut = { id: 'x', choices: [{ index: 0, delta: { content: 'The' }, finish_reason: 'model_context_window_exceeded' }] };
   expect(open.push({ data: JSON.stringify(cut) })).toContainEqual({ type: 'finish', choice: 0, reason: 'length_limit', native: 'model_context_window_exceeded' });
@@ -453,20 +453,20 @@ it.each(['network_error', 'error'])('an answer whose vendor failed is none, thou
   expect(() => open.end()).toThrow(failed);
 });
 
-it("counts the thinking of Gemini, which Google's own endpoint of this API has in the total alone", () => {
+it("the thinking of Gemini is counted, which Google's own endpoint of this API has only in the total", () => {
   const body = { id: 'x', choices: [{ index: 0, message: { content: '1, 2, 3' }, finish_reason: 'stop' }], usage: { completion_tokens: 3, prompt_tokens: 9, total_tokens: 105 } };
   const usageOf = (externalId: string): unknown => dialectNamed('openai-chat').decodeBody(body, targetOf('openai-chat', { externalId })).find(({ type }) => type === 'usage');
   expect(usageOf('google/gemini-3-flash-preview')).toMatchObject({ usage: { input: 9, answer: 3, reasoning: 93 } });
   expect(usageOf('qwen3')).toMatchObject({ usage: { input: 9, answer: 3, reasoning: null } });
 });
 
-it('gives sources once, though Perplexity repeats them after the finish', () => {
+it('sources are given once, although Perplexity repeats them after the finish', () => {
   const open = dialectNamed('perplexity').decoder(targetOf('perplexity'));
   const chunks = [null, 'stop', 'stop'].flatMap((finish) => open.push({ data: JSON.stringify({ id: 'x', citations: ['u'], choices: [{ index: 0, delta: {}, finish_reason: finish }] }) }));
   expect(chunks.filter(({ type }) => type === 'extra')).toEqual([{ type: 'extra', choice: 0, on: 'message', field: 'citations', value: ['u'] }]);
 });
 
-it("ends as filtered where Azure's asynchronous filter says so after the finish, and its other verdicts change nothing", () => {
+it("a stream ends as filtered where Azure's asynchronous filter says so after the finish; its other results change nothing", () => {
   const filtered = (finish: string | null): object => ({ id: '', object: '', model: '', choices: [{ index: 0, finish_reason: finish, content_filter_results: {}, content_filter_offsets: { check_offset: 44, start_offset: 44, end_offset: 198 } }], usage: null });
   const answer = (last: string | null): object[] => [{ choices: [], prompt_filter_results: [] }, { choices: [{ index: 0, delta: { content: 'Hey' } }] }, filtered(null), { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }, filtered(last)];
   const finishes = (last: string | null): unknown[] => {

@@ -28,12 +28,12 @@ describe('think tags', () => {
     for (let at = 0; at <= answer.length; at++) expect(split([answer.slice(0, at), answer.slice(at)])).toEqual(wanted);
   });
 
-  it('takes any number of blanks before the answer, which are not all looked at for each piece', () => {
+  it('may come after any number of blanks, which are not all read again for each piece', () => {
     const blanks = Array.from({ length: 100_000 }, () => '        ');
     expect(split([...blanks, '<think>a</think>b'])).toEqual(['a', 'b']);
   });
 
-  it('gives the same however the answer is torn', () => {
+  it('give the same in pieces of any size', () => {
     const pieces = fc.array(fc.constantFrom('<think>', '</think>', '<', '/', 'think>', ' ', '\n', 'a'), { maxLength: 12 });
     fc.assert(
       fc.property(pieces, (all) => {

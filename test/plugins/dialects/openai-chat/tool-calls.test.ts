@@ -25,7 +25,7 @@ const streamed = (...pieces: readonly object[]): readonly Chunk[] => {
 it.each<[string, readonly Chunk[]]>([
   ['a stream', streamed(call('', 0), { index: 0, id: 'call_0', function: { arguments: '{"q":1}' } }, call('', 1), { index: 1, id: 'call_0', function: { arguments: '{"q":2}' } })],
   ['a whole answer', deepseek.decodeBody({ id: 'x', choices: [{ index: 0, message: { tool_calls: [call('{"q":1}'), call('{"q":2}')] }, finish_reason: 'tool_calls' }] }, target)],
-])('parallel calls to which a server gave one id are two calls with two ids, in %s', (_, chunks) => {
+])('parallel calls with the same id of a server are two calls with two ids, in %s', (_, chunks) => {
   const calls = callsIn(chunks);
   expect(calls.map(({ arguments: input }) => input)).toEqual(['{"q":1}', '{"q":2}']);
   expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
@@ -40,7 +40,7 @@ const unnamed = (name: string, input: string): object => ({ index: 0, id: '', ty
 it.each<[string, object[], string[]]>([
   ['of two tools', [unnamed('search', '{"q":1}'), unnamed('read', ''), { index: 0, function: { arguments: '{"p":2}' } }], ['search {"q":1}', 'read {"p":2}']],
   ['of one tool, each whole', [unnamed('search', '{"q":1}'), unnamed('search', '{"q":2}')], ['search {"q":1}', 'search {"q":2}']],
-])('parallel calls without ids that a server gave one index are two calls: %s', (_, pieces, wanted) => {
+])('parallel calls without ids and with the same index are two calls: %s', (_, pieces, wanted) => {
   const calls = callsIn(streamed(...pieces));
   expect(calls.map(({ name, arguments: input }) => `${name} ${input}`)).toEqual(wanted);
   expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
@@ -54,16 +54,16 @@ it.each<[string, object]>([
   ['an empty entry', { tool_calls: [{ index: 0, id: null, type: 'function', function: { name: null, arguments: null } }] }],
   ['an empty object', { tool_calls: [{}] }],
   ['an empty call of the older form', { function_call: { name: '', arguments: '' } }],
-])('a text with %s beside it is a text', (_, beside) => {
+])('a text beside %s is a text', (_, beside) => {
   expect(deepseek.decodeBody({ id: 'x', choices: [{ index: 0, message: { content: 'Hi.', ...beside }, finish_reason: 'stop' }] }, target)).toEqual([{ type: 'text-delta', choice: 0, text: 'Hi.' }, { type: 'finish', choice: 0, reason: 'completed', native: 'stop' }]);
 });
 
-it('an answer that ends for calls, and has none, is complete', () => {
+it('an answer that ends with tool_calls, and has none, is complete', () => {
   const chunks = deepseek.decodeBody({ id: 'x', choices: [{ index: 0, message: { content: 'Hi.', tool_calls: [] }, finish_reason: 'tool_calls' }] }, target);
   expect(chunks.at(-1)).toEqual({ type: 'finish', choice: 0, reason: 'completed', native: 'tool_calls' });
 });
 
-it('any number of calls is read, and not all are looked at for each piece', () => {
+it('any number of calls is read, without a look at all of them for each piece', () => {
   const wire = Array.from({ length: 100_000 }, (_, index) => ({ ...call('{}', index), id: `call_${index}` }));
   const chunks = deepseek.decodeBody({ id: 'x', choices: [{ index: 0, message: { tool_calls: wire }, finish_reason: 'tool_calls' }] }, target);
   expect(chunks.filter(({ type }) => type === 'tool-start')).toHaveLength(100_000);
@@ -73,7 +73,7 @@ it.each<[string, (at: number) => object]>([
   ['pieces of one call', () => ({ index: 0, function: { arguments: 'x'.repeat(1000) } })],
   ['new calls', (at) => ({ index: at, id: `call_${at}`, function: { arguments: '' } })],
   ['new calls with long ids', (at) => ({ index: at, id: `call_${at}${'x'.repeat(1000)}`, function: { arguments: '' } })],
-])('calls without a name are held up to a bound, also with text between them: %s', (_, piece) => {
+])('calls without a name are held up to a limit, also with text between them: %s', (_, piece) => {
   const decoder = deepseek.decoder(target);
   let pushed = 0;
   const push = (at: number): void => {
@@ -93,7 +93,7 @@ it('a call whose name comes late has all of its arguments', () => {
 
 const beside = (signature: string): object => ({ extra_content: { google: { thought_signature: signature } } });
 
-it('what stood beside a call goes back beside it, to who sent it and nobody else', () => {
+it('fields beside a call go back beside it, to the provider that sent them only', () => {
   const chunks = streamed({ ...call('{}', 0), ...beside('c2ln') }, { ...call('{}', 1), ...beside('dHdv') }, { index: 2, id: 'b', function: { name: 'read', arguments: '{}' } });
   const reply = new Reply();
   for (const chunk of chunks) reply.add(chunk);
@@ -107,7 +107,7 @@ it('what stood beside a call goes back beside it, to who sent it and nobody else
   expect(sentTo('mistral')).toEqual(calls);
 });
 
-it('what stands beside a call that has begun may come in a later piece', () => {
+it('fields beside a call may come in a later piece', () => {
   const chunks = streamed({ index: 0, id: 'a', function: { name: 'search', arguments: '' } }, { index: 0, ...beside('c2ln'), function: { arguments: '{}' } });
   expect(chunks.flatMap((chunk) => (chunk.type === 'reasoning-detail' ? [chunk.detail] : []))).toMatchObject([{ id: 'a', data: JSON.stringify({ google: { thought_signature: 'c2ln' } }) }]);
 });

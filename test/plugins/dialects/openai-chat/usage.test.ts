@@ -13,7 +13,7 @@ const tokens = fc.nat({ max: 1_000_000 });
 const parts = fc.record({ input: tokens.map((count) => count + 1), cached: tokens, written: tokens, answer: tokens, reasoning: tokens });
 
 describe('usage', () => {
-  it("gives the vendor's own numbers back", () => {
+  it("has the vendor's own counts", () => {
     fc.assert(fc.property(parts, fc.boolean(), ({ input, cached, written, answer, reasoning }, isOutside) => {
       const prompt = input + cached + written;
       const total = prompt + answer + reasoning;
@@ -29,7 +29,7 @@ describe('usage', () => {
     }));
   });
 
-  it('has no class below zero, whatever is reported', () => {
+  it('has no negative class, whatever is reported', () => {
     const maybe = fc.option(tokens, { nil: undefined });
     fc.assert(fc.property(fc.record({ prompt: tokens.map((count) => count + 1), completion: tokens, cached: maybe, written: maybe, reasoning: maybe, total: maybe }), fc.boolean(), (said, isOutside) => {
       const report = { prompt_tokens: said.prompt, completion_tokens: said.completion, total_tokens: said.total, cached_tokens: said.cached, prompt_tokens_details: { cache_write_tokens: said.written }, reasoning_tokens: said.reasoning };
@@ -39,7 +39,7 @@ describe('usage', () => {
     }));
   });
 
-  it('of zeros is none, because no prompt is empty', () => {
+  it('of zeros does not count, because no prompt is empty', () => {
     const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, prompt_tokens_details: { cached_tokens: 0 } };
     expect(readCounts(zeros, null)).toBeNull();
     const before = readCounts({ prompt_tokens: 10, completion_tokens: 2 }, null);
@@ -56,7 +56,7 @@ describe('usage', () => {
     ['cached_tokens at the top', { cached_tokens: 3 }],
     ['num_cached_tokens', { num_cached_tokens: 3 }],
     ['details', { prompt_tokens_details: { cached_tokens: 3 } }],
-  ])('finds cached tokens under %s', (_, place) => {
+  ])('has cached tokens from %s', (_, place) => {
     expect(usageOf({ prompt_tokens: 10, completion_tokens: 2, ...place })).toMatchObject({ input: 7, cacheRead: 3 });
   });
 
@@ -65,18 +65,18 @@ describe('usage', () => {
     expect(usageOf({ prompt_tokens: 1620, completion_tokens: 2, prompt_tokens_details: details })).toMatchObject({ input: 15, cacheRead: 0, cacheWrite: 1605 });
   });
 
-  it('leaves unsaid what was not said', () => {
+  it('leaves unreported counts unknown', () => {
     expect(usageOf({ prompt_tokens: 10, completion_tokens: 2, prompt_tokens_details: null })).toEqual({ input: 10, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 2, reasoning: null });
     expect(usageOf({ prompt_tokens: 10 })).toMatchObject({ input: 10, answer: null });
     expect(readCounts({ prompt_tokens: -1, completion_tokens: 'x' }, null)).toBeNull();
   });
 
-  it('adds reasoning that a vendor keeps outside, with or without a total', () => {
+  it('adds reasoning that a vendor counts outside the answer, with or without a total', () => {
     const report = { prompt_tokens: 12, completion_tokens: 2, completion_tokens_details: { reasoning_tokens: 320 } };
     for (const total of [{}, { total_tokens: 334 }]) expect(usageOf({ ...report, ...total }, { reasoningOutside: true })).toMatchObject({ answer: 2, reasoning: 320 });
   });
 
-  it('takes what the total has beyond prompt and answer for reasoning where a vendor does not name it', () => {
+  it('counts the rest of the total as reasoning where a vendor does not name it', () => {
     const report = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 105 };
     expect(usageOf(report, { reasoningUnnamed: true })).toMatchObject({ input: 9, answer: 3, reasoning: 93 });
     expect(usageOf(report)).toMatchObject({ answer: 3, reasoning: null });
@@ -90,7 +90,7 @@ describe('usage', () => {
     expect(promptTokens(usageOf(report))).toBe(10);
   });
 
-  it('takes the last report and forgets nothing', () => {
+  it('takes the last report and keeps earlier counts', () => {
     const first = readCounts({ prompt_tokens: 55, completion_tokens: 1, cached_tokens: 4 }, null);
     expect(readCounts({ prompt_tokens: 257, completion_tokens: 8 }, first)).toMatchObject({ prompt: 257, completion: 8, cached: 4 });
     expect(readCounts({ traffic: 'x' }, first)).toEqual(first);

@@ -12,7 +12,7 @@ describe("a caller's own fault", () => {
     ['text.format.schema', 'response_format.json_schema.schema'],
     ['temperature', 'temperature'],
     ['input[2].content', 'input[2].content'],
-  ])('is passed on, its parameter %s as the caller calls it', (param, wanted) => {
+  ])('is passed on with the caller’s name of its parameter: %s', (param, wanted) => {
     const error = { message: "Unsupported value: 'minimal' is not supported with this model.", type: 'invalid_request_error', param, code: 'unsupported_value' };
     expect(errorOf(400, { error }).body()).toEqual({ error: { ...error, param: wanted } });
   });
@@ -34,11 +34,11 @@ describe("a caller's own fault", () => {
 });
 
 describe("a provider's fault", () => {
-  it('is an unknown model with status 400', () => {
+  it('may be an unknown model with status 400', () => {
     expect(errorOf(400, { error: { message: 'No such model', type: 'invalid_request_error', code: 'model_not_found' } })).toMatchObject({ code: 'upstream_model_not_found', retryable: true });
   });
 
-  it('survives an error inside an error inside an error', () => {
+  it('may be an error inside an error inside an error', () => {
     let body: unknown = 'deep';
     for (let depth = 0; depth < 50_000; depth++) body = { error: body };
     expect(errorOf(500, body).code).toBe('upstream_error');
@@ -56,11 +56,11 @@ describe("a provider's fault", () => {
     [{ code: 'Client specified an invalid argument', error: 'a' }, 'upstream_invalid_request'],
     [{ error: 'a' }, 'upstream_error'],
     [{ error: 'a', code: { toString: null } }, 'upstream_error'],
-  ])('inside an answer is told by its words: %j', (body, code) => {
+  ])('inside an answer is recognised by its message: %j', (body, code) => {
     expect(decodeAnswerError(body, target).code).toBe(code);
   });
 
-  it('inside an answer names no status, because the reply had 200', () => {
+  it('inside an answer has no status, because the reply had 200', () => {
     expect(decodeAnswerError({ error: { code: 'server_error', message: 'It broke.' } }, target).message).toBe('Provider "acme" reported an error in its answer: It broke.');
   });
 });

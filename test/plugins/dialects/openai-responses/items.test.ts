@@ -17,7 +17,7 @@ const inputOf = (delta: string): Event => ({ type: 'response.function_call_argum
 const calling = (id: string, input: string): Event[] => [added(callItem(id)), inputOf(input), done(callItem(id, input))];
 const wholeMessage = { ...message, content: [{ type: 'output_text', text: 'Hi.' }] };
 
-/** What a caller has of an answer: its reasoning, its text and its calls. */
+/** The parts of an answer: its reasoning, its text and its calls. */
 function heard(events: readonly Event[], output: readonly object[] = []): unknown {
   const decoder = dialect.decoder(targetOf('openai-responses'));
   const reply = new Reply();
@@ -44,12 +44,12 @@ describe('items of one answer', () => {
     expect(heard(events)).toEqual(wanted);
   });
 
-  it('are whole where only the last event tells the whole of them', () => {
+  it('are whole where only the last event has them whole', () => {
     const events = [added(message), said('H'), added(callItem('a')), added(callItem('b')), inputOf('{"n"')].map((event, at) => ({ ...event, output_index: [0, 0, 1, 2, 2][at] }));
     expect(heard(events, [wholeMessage, callItem('a', '{"n":1}'), callItem('b', '{"n":2}')])).toEqual({ reasoning: '', text: 'Hi.', calls: ['a {"n":1}', 'b {"n":2}'] });
   });
 
-  it('are any number, and not all are looked at for each event', () => {
+  it('may be many, without a look at all of them for each event', () => {
     const many = Array.from({ length: 100_000 }, (_, at) => done(callItem(`c${at}`, '{}')));
     const decoder = dialect.decoder(targetOf('openai-responses'));
     const chunks = [added(message), ...many, ...many.map(() => said('x'))].flatMap((event) => decoder.push({ data: JSON.stringify(event) }));
@@ -62,7 +62,7 @@ describe('items of one answer', () => {
     expect(() => { for (let at = 0; at < 300_000; at++) push(at); }).toThrow('more parts than');
   });
 
-  it('are as they came where the last event leaves some out', () => {
+  it('stay as they came where the last event leaves some out', () => {
     const events = [added(callItem('a')), inputOf('{"n":1}'), added(callItem('b')), inputOf('{"n":2}')].map((event, at) => ({ ...event, output_index: at >> 1 }));
     expect(heard(events, [callItem('b', '{"n":2}')])).toEqual({ reasoning: '', text: '', calls: ['a {"n":1}', 'b {"n":2}'] });
   });

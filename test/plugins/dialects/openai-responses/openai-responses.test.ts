@@ -12,7 +12,7 @@ describeDialect({ dialect, fixtures: new URL('../../../fixtures/openai-responses
 
 type Fields = Record<string, unknown>;
 
-/** A target whose provider speaks `vendor` of its own and is asked by the Responses API. */
+/** A target of `vendor` that is asked through the Responses API. */
 const at = (vendor: string, wishes: TargetWishes = {}): Target => targetOf(vendor, wishes);
 
 /** The same for a model that does not reason. */
@@ -43,14 +43,14 @@ describe('where a request goes', () => {
     expect(dialect.authorise?.(at('openai', { provider: { apiKey: null } }).provider)).toEqual({});
   });
 
-  it('names the version that Azure is asked for', () => {
+  it('has the API version for Azure', () => {
     expect(wireOf({}, at('azure', { provider: { settings: { api_version: 'preview' } } })).path).toBe('/responses?api-version=preview');
     expect(wireOf({}, at('openai', { provider: { settings: { api_version: 'preview' } } })).path).toBe('/responses');
   });
 });
 
 describe('the body', () => {
-  it('keeps nothing at the provider and asks for what the next turn needs', () => {
+  it('stores nothing at the provider, and asks for the state that the next turn needs', () => {
     expect(bodyOf({})).toEqual({
       model: 'model-1',
       input: [{ role: 'user', content: [{ type: 'input_text', text: 'Hello' }] }],
@@ -61,7 +61,7 @@ describe('the body', () => {
     });
   });
 
-  it('asks a model that does not reason for nothing of it', () => {
+  it('has no field of reasoning for a model that does not reason', () => {
     expect(bodyOf({ stream: true }, plain())).toEqual({ model: 'model-1', input: [{ role: 'user', content: [{ type: 'input_text', text: 'Hello' }] }], stream: true, store: false });
   });
 
@@ -81,17 +81,17 @@ describe('the body', () => {
     ['a wish to store', { rest: { store: true } }, {}, ['store changed to false']],
     ['more to include', { rest: { include: ['file_search_call.results'] } }, { include: ['file_search_call.results'] }, []],
     ['an include of no form', { rest: { include: 'all' } }, {}, ['include dropped']],
-  ])('says %s', (_, said, wanted, changes) => {
+  ])('has %s', (_, said, wanted, changes) => {
     const { model: _model, input: _input, stream: _stream, store: _store, ...sent } = bodyOf(said, plain());
     expect(sent).toEqual(wanted);
     expect(changesOf(said, plain())).toEqual(changes);
   });
 
-  it('refuses several answers', () => {
+  it('cannot ask for several answers', () => {
     expect(asks({ n: 2 })).toThrow(expect.objectContaining({ status: 400, code: 'unsupported_value', param: 'n' }));
   });
 
-  it("lets xAI's seed and OpenRouter's own fields through", () => {
+  it("keeps xAI's seed and OpenRouter's own fields", () => {
     expect(bodyOf({ seed: 7 }, at('xai'))).toMatchObject({ seed: 7 });
     expect(bodyOf({ rest: { provider: { order: ['a'] }, top_k: 4 } }, at('openrouter'))).toMatchObject({ provider: { order: ['a'] }, top_k: 4 });
   });
@@ -116,7 +116,7 @@ describe('sampling parameters', () => {
     for (const externalId of ['gpt-5.1', 'gpt-5.2-2025-12-11', 'gpt-5.4']) expect(changesOf(said, at('openai', { externalId }))).toEqual([]);
   });
 
-  it('are judged by the catalogue where a deployment does not say its model', () => {
+  it('follow the catalogue where a deployment does not name its model', () => {
     expect(changesOf(said, at('azure', { externalId: 'prod-1', modelId: 'gpt-5-mini' }))).toEqual(dropped);
     expect(changesOf(said, at('openai', { externalId: 'prod-1', modelId: 'gpt-5-mini' }))).toEqual([]);
   });
@@ -136,7 +136,7 @@ describe('reasoning', () => {
     expect(bodyOf({}, silent)['reasoning']).toEqual({ effort: 'high' });
   });
 
-  it('has no budget but at OpenRouter', () => {
+  it('has a budget only at OpenRouter', () => {
     const reasoning = { maxTokens: 4000 };
     expect(changesOf({}, at('openai', { reasoning }))).toEqual(['reasoning.max_tokens dropped']);
     expect(bodyOf({}, at('openrouter', { reasoning }))['reasoning']).toEqual({ max_tokens: 4000, summary: 'auto' });
@@ -149,7 +149,7 @@ describe('reasoning', () => {
     ['grok-4.6', 'xhigh', { effort: 'xhigh' }, []],
     ['grok-3-mini', 'medium', { effort: 'low' }, ['reasoning_effort changed to low']],
     ['grok-4.20-non-reasoning', 'none', undefined, ['reasoning_effort dropped']],
-  ] as const)('is told to %s at %s in words that it knows', (externalId, effort, wanted, changes) => {
+  ] as const)('reaches %s at %s as an effort that it knows', (externalId, effort, wanted, changes) => {
     const target = at('xai', { externalId, reasoning: { effort } });
     expect(bodyOf({}, target)['reasoning']).toEqual(wanted);
     expect(changesOf({}, target)).toEqual(changes);
@@ -159,18 +159,18 @@ describe('reasoning', () => {
 describe('tools', () => {
   const described = { name: 'weather', description: 'Now.', parameters: { type: 'object', properties: {} } };
 
-  it('stand flat, and are strict only when asked', () => {
+  it('are flat, and strict only when asked', () => {
     expect(bodyOf({ tools: [{ type: 'function', function: described }, { type: 'function', function: { name: 'now', strict: true } }] })['tools']).toEqual([
       { type: 'function', ...described, strict: false },
       { type: 'function', name: 'now', parameters: { type: 'object', properties: {} }, strict: true },
     ]);
   });
 
-  it('that run at the provider go out as they came', () => {
+  it('that run at the provider are sent as they came', () => {
     expect(bodyOf({ tools: [{ type: 'web_search', search_context_size: 'low' }] })['tools']).toEqual([{ type: 'web_search', search_context_size: 'low' }]);
   });
 
-  it('lose what the API does not know, by name', () => {
+  it('lose unknown fields, which the reply names', () => {
     expect(changesOf({ tools: [{ type: 'function', function: described, cache_control: { type: 'ephemeral' } }] })).toEqual(['tools.cache_control dropped']);
   });
 
@@ -218,7 +218,7 @@ describe('messages', () => {
     expect(asks({ messages: [{ role: 'assistant', content: [{ type }] }] })).toThrow(expect.objectContaining({ status: 400, param: 'messages[0].content[0]' }));
   });
 
-  it('lose what the API does not know, by name, and nothing is said of what only answers have', () => {
+  it('lose unknown fields, which the reply names, and fields of answers, which it does not name', () => {
     const cached = { type: 'text', text: 'a', cache_control: { type: 'ephemeral' } };
     expect(changesOf({ messages: [{ role: 'user', name: 'Ann', content: [cached, cached] }] })).toEqual(['messages.name dropped', 'messages.content.cache_control dropped']);
     expect(changesOf({ messages: [{ role: 'assistant', content: 'a', reasoning: 'b', reasoning_content: 'b', annotations: [], refusal: null, audio: null }] })).toEqual([]);
@@ -243,12 +243,12 @@ describe('messages', () => {
     ]);
   });
 
-  it('name their calls once more for OpenRouter', () => {
+  it('repeat the names of their calls for OpenRouter', () => {
     const messages: Message[] = [{ role: 'assistant', tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }] }];
     expect(inputOf(messages, at('openrouter'))).toEqual([{ type: 'function_call', id: 'fc_call_1', call_id: 'call_1', name: 'f', arguments: '{}' }]);
   });
 
-  it('shorten the id of a call and of its result alike where it is longer than the API takes', () => {
+  it('shorten the id of a call and of its result in the same way where it is too long for the API', () => {
     const long = `call_${'a'.repeat(111)}`;
     const [call, result] = inputOf([{ role: 'assistant', tool_calls: [{ id: long, type: 'function', function: { name: 'f', arguments: '{}' } }] }, { role: 'tool', tool_call_id: long, content: '1' }]);
     expect(call).toMatchObject({ call_id: expect.stringMatching(/^call_[\w-]{1,59}$/) });
@@ -262,11 +262,11 @@ describe('reasoning of earlier turns', () => {
   const text = { role: 'assistant', content: 'Look.' };
   const call = { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' };
 
-  it('stands directly before what it led to', () => {
+  it('is directly before the item that it led to', () => {
     expect(inputOf(turn([sealed('a', 'message'), sealed('b', 'call_1'), sealed('c', 'call_1')]))).toEqual([item('a'), text, item('b'), item('c'), call]);
   });
 
-  it('brings its summary, the thought of an open model, and the phase of its message', () => {
+  it('has its summary, the thought of an open model, and the phase of its message', () => {
     const thought = { type: 'reasoning.text', ...own, text: 'Hm.', before: 'call_1' };
     expect(inputOf(turn([{ ...sealed('a', 'message'), summary: ['One.', 'Two.'], phase: 'commentary' }, thought]))).toEqual([
       { ...item('a'), summary: [{ type: 'summary_text', text: 'One.' }, { type: 'summary_text', text: 'Two.' }] },
@@ -281,12 +281,12 @@ describe('reasoning of earlier turns', () => {
     expect(inputOf(turn(many))).toHaveLength(150_002);
   });
 
-  it('stays away without its successor', () => {
+  it('is left out without its next item', () => {
     expect(inputOf(turn([sealed('a', 'message'), sealed('b', 'call_9')], null))).toEqual([call]);
     expect(inputOf([{ role: 'assistant', content: '', reasoning_details: [sealed('a', 'message'), sealed('b')] }])).toEqual([]);
   });
 
-  it('goes first where its place was lost', () => {
+  it('is first where its place was lost', () => {
     expect(inputOf(turn([sealed('a')]))).toEqual([item('a'), text, call]);
     expect(inputOf(turn([sealed('a')], null))).toEqual([item('a'), call]);
   });
@@ -305,7 +305,7 @@ describe('reasoning of earlier turns', () => {
     expect(inputOf(turn([sealed('a', 'message')]), plain())).toEqual([text, call]);
   });
 
-  it('goes back as it came, by way of a caller who keeps the message', () => {
+  it('goes back as it came, through a caller who keeps the message', () => {
     const target = at('openai');
     const output = [
       { type: 'reasoning', id: 'rs_1', encrypted_content: 'sealed', summary: [{ type: 'summary_text', text: 'One.' }] },
@@ -319,7 +319,7 @@ describe('reasoning of earlier turns', () => {
 });
 
 describe('a stream', () => {
-  it('is over with its response, and says nothing after it', () => {
+  it('ends with its response, and gives nothing after it', () => {
     const open = decoder();
     expect(open.done).toBe(false);
     open.push(event('response.completed', { response: { status: 'completed', output: [] } }));
@@ -334,20 +334,20 @@ describe('a stream', () => {
     expect(open.push(event('response.output_text.delta', { delta: 'c' }))).toEqual([{ type: 'text-delta', choice: 0, text: 'c' }]);
   });
 
-  it('says reasoning once where it comes as a summary and as a thought', () => {
+  it('gives reasoning once where it comes as a summary and as a thought', () => {
     const open = decoder();
     const said = ['response.reasoning_summary_text.delta', 'response.reasoning_text.delta'].flatMap((type) => open.push(event(type, { output_index: 0, delta: 'a' })));
     expect(said).toHaveLength(1);
   });
 
-  it('breaks at an error in any of its forms', () => {
+  it('fails at an error in any of its forms', () => {
     const wanted = expect.objectContaining({ code: 'upstream_overloaded' });
     expect(() => decoder().push({ data: '{"error":{"message":"Busy","type":"overloaded_error"}}' })).toThrow(wanted);
     expect(() => decoder().push({ event: 'error', data: '{"type":"overloaded_error","message":"Busy"}' })).toThrow(wanted);
     expect(() => decoder().push(event('error', { error: { message: 'Busy', code: 529 } }))).toThrow(wanted);
   });
 
-  it('survives events of its own names with anything in them', () => {
+  it('accepts known events with any content', () => {
     const names = ['created', 'output_item.added', 'output_item.done', 'output_text.delta', 'output_text.done', 'output_text.annotation.added', 'refusal.done', 'reasoning_summary_text.delta', 'reasoning_text.done', 'function_call_arguments.delta', 'function_call_arguments.done', 'completed', 'incomplete', 'failed'];
     const keys = ['output_index', 'content_index', 'summary_index', 'delta', 'item', 'response', 'text', 'arguments', 'annotation', 'annotations', 'logprobs', 'call_id', 'name', 'type', 'output', 'usage', 'status', 'error', 'content', 'summary', 'tools', 'encrypted_content', 'phase'];
     const { value } = fc.letrec((tie) => ({
@@ -369,7 +369,7 @@ describe('a stream', () => {
     }), { numRuns: 500 });
   });
 
-  it('refuses a call that has no name to its end', () => {
+  it('refuses a call that has no name until its end', () => {
     const open = decoder();
     open.push(event('response.output_item.added', { output_index: 0, item: { type: 'function_call', call_id: 'call_1' } }));
     expect(() => open.push(event('response.completed', { response: {} }))).toThrow(expect.objectContaining({ code: 'upstream_invalid_response' }));

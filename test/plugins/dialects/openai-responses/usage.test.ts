@@ -12,7 +12,7 @@ const usageOf = (report: Record<string, unknown>) => {
 const tokens = fc.nat({ max: 1_000_000 });
 
 describe('usage', () => {
-  it("gives the provider's own numbers back", () => {
+  it("has the provider's own counts", () => {
     fc.assert(fc.property(fc.record({ input: tokens, cached: tokens, written: tokens, answer: tokens, reasoning: tokens }), ({ input, cached, written, answer, reasoning }) => {
       const [prompt, completion] = [input + cached + written, answer + reasoning];
       const usage = usageOf({
@@ -27,7 +27,7 @@ describe('usage', () => {
     }));
   });
 
-  it('has no class below zero and no sum but the reported, whatever is reported', () => {
+  it('has no negative class, and the reported sums, whatever is reported', () => {
     const maybe = fc.option(tokens, { nil: undefined });
     fc.assert(fc.property(fc.record({ input: tokens, output: tokens, cached: maybe, written: maybe, reasoning: maybe }), ({ input, output, cached, written, reasoning }) => {
       const usage = usageOf({ input_tokens: input, output_tokens: output, input_tokens_details: { cached_tokens: cached, cache_write_tokens: written }, output_tokens_details: { reasoning_tokens: reasoning } });
@@ -36,7 +36,7 @@ describe('usage', () => {
     }));
   });
 
-  it('leaves unsaid what was not said', () => {
+  it('leaves unreported counts unknown', () => {
     expect(usageOf({ input_tokens: 5, output_tokens: 4, input_tokens_details: null })).toEqual({ input: 5, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 4, reasoning: null });
     expect(usageOf({ output_tokens: 4 })).toMatchObject({ input: null, answer: 4 });
     expect(readUsage({ input_tokens: 'x', output_tokens: -1 })).toBeNull();

@@ -12,11 +12,11 @@ const shown = async (applied: boolean[], json = false): Promise<string> => {
 };
 
 describe('gateway db status', () => {
-  it('says that all is well', async () => expect(await shown([true])).toBe('store  sqlite logs.db\nstate  up to date\n    1  applied  step 1\n'));
+  it('says that everything works', async () => expect(await shown([true])).toBe('store  sqlite logs.db\nstate  up to date\n    1  applied  step 1\n'));
 
-  it('says what is waiting, and what to do', async () => expect(await shown([true, false])).toMatch(/1 of 2 migrations are waiting.*gateway db migrate/));
+  it('says how many records wait, and what to do', async () => expect(await shown([true, false])).toMatch(/1 of 2 migrations are waiting.*gateway db migrate/));
 
-  it('says that a newer version was here', async () => {
+  it('says that a newer version has migrated the store', async () => {
     let text = '';
     const newer = { place: 'sqlite logs.db', migrations: async () => await stateOf(async () => [{ id: 1, name: 'one' }, { id: 2, name: 'two of a later day' }], [{ id: 1, name: 'one', sql: '' }]) };
     await showDatabase(newer, { json: false, print: (more) => void (text += more) });

@@ -1,4 +1,4 @@
-/** Somebody makes room on a disk and deletes the journal while the store takes no records. */
+/** An operator frees disk space and deletes the journal while the store accepts no records. */
 import { mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -37,7 +37,7 @@ async function storesAgain(gateway: TestGateway): Promise<void> {
   await expect.poll(async () => await logOf(gateway), { timeout: 20_000 }).toMatchObject({ error: null, waitingBytes: 0, waitingRecords: 0 });
 }
 
-test('a journal that was full has room again when it was deleted', async () => {
+test('a full journal has room again after it was deleted', async () => {
   const gateway = await begin();
   while ((await logOf(gateway)).error !== 'journal_full') await ask(gateway);
   await deleteJournal(gateway);
@@ -46,7 +46,7 @@ test('a journal that was full has room again when it was deleted', async () => {
   await gateway.close();
 });
 
-test('the journals of dead gateways that were deleted with it keep nothing waiting', async () => {
+test('the deleted journals of dead gateways no longer count as waiting', async () => {
   const dead = await begin();
   await ask(dead);
   await dead.close();

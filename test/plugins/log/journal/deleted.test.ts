@@ -1,4 +1,4 @@
-/** Somebody makes room on a disk and deletes what a running gateway needs. */
+/** An operator frees disk space and deletes files that a running gateway needs. */
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -30,7 +30,7 @@ test.each([['the journal', 'journal', true], ['the journal of a gateway that nob
   place.remove();
 });
 
-test('a log database that is damaged or deleted is told of in the process log', async () => {
+test('the process log reports a damaged or deleted log database', async () => {
   const place = folder();
   const upstream = await startUpstream(answers(completion('hello')));
   writeFileSync(join(place.path, 'logs.db'), 'no database '.repeat(1000));

@@ -1,4 +1,4 @@
-/** What GET / says of a store that answers questions and takes no records: one that is read-only since a failover, or has no room. */
+/** What GET / reports about a store that answers queries but accepts no records: a store that is read-only after a failover, or full. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { oneUpstream, quietPlugins, testGateway } from '../../../_kit/gateway.ts
 import { answers, completion, startUpstream } from '../../../_kit/upstream.ts';
 import { folder } from './scene.ts';
 
-test('GET / says that the store takes no records although it answers, and is well again when it takes them', async () => {
+test('GET / reports a store that answers but accepts no records, and is ok again when the store accepts them', async () => {
   const place = folder();
   const upstream = await startUpstream(answers(completion('hello')));
   const gateway = await testGateway({ config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, 'log/journal'] }) });

@@ -47,18 +47,18 @@ async function read<Result>(what: (store: Store) => Promise<Result>): Promise<Re
   return result;
 }
 
-/** What is on record, oldest first. */
+/** All records, oldest first. */
 const stored = async (): Promise<readonly LoggedDetail[]> => await read(async (store) => (await store.exportRows(everything, { limit: 100 })).data.toReversed());
 
 const summedUp = async (): Promise<StatsRow | undefined> => await read(async (store) => (await store.stats(everything, { by: null, limit: 1 }))[0]);
 
-/** The folders of the journals there are. */
+/** The folders of all journals. */
 const journals = (): string[] => readdirSync(join(place.path, 'journal'), { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => join(place.path, 'journal', name));
 
 const files = (path: string): string[] => readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 
 describe('log/journal', () => {
-  test('gives the record of an answer by its id from the moment of the answer, however often the log is read', async () => {
+  test('gives the record of an answer by its id as soon as the answer is sent, however often the log is read', async () => {
     const { post, get } = await begin();
     const seen: number[] = [];
     for (let turn = 0; turn < 10; turn++) {
@@ -71,7 +71,7 @@ describe('log/journal', () => {
     expect(seen).toEqual(Array<number>(10).fill(200));
   });
 
-  test('has the thoughts of those answers that have any, and no thoughts where none has', async () => {
+  test('returns the reasoning of answers that have reasoning, and none where no answer has it', async () => {
     const { post, get, records } = await begin();
     const read = async (...thoughts: readonly string[]): Promise<readonly unknown[]> => {
       const choices = thoughts.map((thought, index) => ({ index, message: { role: 'assistant', content: 'Yes.', ...(thought !== '' && { reasoning_content: thought }) }, finish_reason: 'stop' }));
@@ -84,7 +84,7 @@ describe('log/journal', () => {
     expect([await read('', ''), await read('', 'hm'), await read('hm', 'so')]).toEqual([[null, null], ['hm', 'hm'], ['hm\n\nso', 'hm\n\nso']]);
   });
 
-  test('writes what a caller wrote at its beginning, also of a request that was only dispatched', async () => {
+  test('stores only the beginning of a caller’s long texts, also of a request that was only dispatched', async () => {
     const dispatched = Promise.withResolvers<void>();
     upstream.script(() => dispatched.resolve());
     const long = 'x'.repeat(1_000_000);
@@ -97,7 +97,7 @@ describe('log/journal', () => {
     await left;
   });
 
-  test('counts no request as an error whose caller nobody knows', async () => {
+  test('does not count a request of an unknown caller as an error', async () => {
     const { get, chat } = await begin({}, { keys: [{ name: 'team', key: 'the-only-key-1234' }] });
     await get('/nowhere');
     await chat({});
@@ -105,13 +105,13 @@ describe('log/journal', () => {
     expect(await summedUp()).toMatchObject({ requests: 3, errors: 1 });
   });
 
-  test('counts no dry run as a request without a price', async () => {
+  test('does not count a dry run as a request without a price', async () => {
     const { chat } = await begin();
     await chat({}, { 'x-dry-run': 'true' });
     expect(await summedUp()).toMatchObject({ requests: 1, unpriced: 0 });
   });
 
-  test('counts no request as one without a price whose client left before a provider was asked', async () => {
+  test('does not count a request whose client left before a provider was asked as one without a price', async () => {
     const [asked, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const slow = probe(({ hooks }) => {
       hooks.normalise.tapPromise(async (request) => {
@@ -131,7 +131,7 @@ describe('log/journal', () => {
     expect(await summedUp()).toMatchObject({ requests: 1, unpriced: 0 });
   });
 
-  test('counts on over a reload what it has lost', async () => {
+  test('keeps the count of lost records over a reload', async () => {
     const states = new States();
     const config = oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, { use: 'log/journal', with: { store: 'postgres', url: 'postgres://nobody@127.0.0.1:1/none', max_bytes: 65_536 } }] });
     const former = await testGateway({ config, states });
@@ -147,7 +147,7 @@ describe('log/journal', () => {
     expect(await lost(gateway)).toEqual(before);
   });
 
-  test('stores what the caller saw', async () => {
+  test('stores the answer that the caller saw', async () => {
     const { chat, records } = await begin();
     const reply = await chat({ model: 'thinker', reasoning_effort: 'low', temperature: 0.5, own_field: 1 }, { 'x-gateway-tenant-id': 'acme' });
     const { served: _served, sent: _sent, request: _request, response: _response, ...logged } = records[0] as any;
@@ -155,7 +155,7 @@ describe('log/journal', () => {
       ...logged,
       door: 'chat',
       promptStart: 'hi',
-      // the record that the test kept counts on
+      // the record that the test kept goes on counting
       timings: expect.any(Object),
       id: reply.headers.get('x-request-id'),
       metadata: { 'tenant-id': 'acme' },
@@ -165,7 +165,7 @@ describe('log/journal', () => {
     }]);
   });
 
-  test('stores streams, refusals, failures and those who left', async () => {
+  test('stores streams, refusals, failures and requests whose client left', async () => {
     const { chat, post, get } = await begin();
     const leaving = new AbortController();
     upstream.script(streams(said('one', 'two')), answers({ error: { message: 'bad' } }, { status: 400 }), () => leaving.abort());
@@ -180,7 +180,7 @@ describe('log/journal', () => {
     expect(rows[0]).toMatchObject({ response: { choices: [{ text: 'onetwo' }] }, usage: { totalTokens: 15 } });
   });
 
-  test('keeps no bodies of a request that says so', async () => {
+  test('keeps no bodies of a request that asks so', async () => {
     const told: (string | null)[] = [];
     const watching: AnyPlugin = { name: 'test/watching', summary: 'watches the live log', schema: {}, apply: ({ hooks, log }) => hooks.boot.tap(() => void log.reader()?.onRecord(({ promptStart }) => told.push(promptStart))) };
     const { chat } = await begin({}, {}, [watching]);
@@ -192,7 +192,7 @@ describe('log/journal', () => {
     expect(rows[0]).toMatchObject({ response: null, reasoningContent: null, usage: { totalTokens: 15 } });
   });
 
-  test('keeps no bodies of a key that says so, and none at all where it is told', async () => {
+  test('keeps no bodies of a key that is set so, and no bodies at all where the option is off', async () => {
     const keys = [{ name: 'silent', key: 'one', log_bodies: false }, { name: 'open', key: 'two' }];
     const { chat } = await begin({}, { keys });
     await chat({}, { authorization: 'Bearer one' });
@@ -203,7 +203,7 @@ describe('log/journal', () => {
     expect((await stored()).at(-1)).toMatchObject({ key: 'open', promptStart: null, request: null });
   });
 
-  test('writes no key, no header and no secret, and lets nobody else read', async () => {
+  test('writes no key, no header and no secret, and makes its files readable for its owner only', async () => {
     const { chat } = await begin({}, { keys: [{ name: 'mine', key: 'canary-of-the-caller' }] });
     await chat({}, { authorization: 'Bearer canary-of-the-caller', cookie: 'canary-cookie', 'x-request-id': 'no word, a sentence' });
     const during = files(place.path);
@@ -215,7 +215,7 @@ describe('log/journal', () => {
     }
   });
 
-  test('leaves records out when the journal is full, and serves on', async () => {
+  test('leaves records out when the journal is full, and keeps serving', async () => {
     const { chat, lines } = await begin({ store: 'postgres', url: 'postgres://nobody@127.0.0.1:1/none', max_bytes: 65_536 });
     for (let at = 0; at < 60; at++) expect((await chat({ messages: [{ role: 'user', content: 'x'.repeat(2000) }] })).status).toBe(200);
     await gateway?.close();
@@ -230,7 +230,7 @@ describe('log/journal', () => {
     expect(data.some(({ request, outcome }) => outcome === 'answered' && request === null)).toBe(true);
   });
 
-  test('stores a budget beside what else the caller said of reasoning', async () => {
+  test('stores a budget beside the caller’s other settings of reasoning', async () => {
     const { chat } = await begin();
     await chat({ model: 'budgeted', reasoning: { max_tokens: 2000, exclude: true } });
     expect((await stored())[0]?.request).toMatchObject({ reasoning: { max_tokens: 2000, exclude: true } });
@@ -238,7 +238,7 @@ describe('log/journal', () => {
 
   test.each([['disk', 1], ['os', 0]])('waits for the device where durability is %s', async (durability, times) => {
     const { chat, lines } = await begin({ durability });
-    // the kernel takes what is written to /dev/null, and refuses to sync it
+    // the kernel accepts writes to /dev/null, and refuses to sync it
     const segment = pathOf(journals()[0] as string, 1);
     rmSync(segment);
     symlinkSync('/dev/null', segment);
@@ -247,7 +247,7 @@ describe('log/journal', () => {
     expect(await stored()).toHaveLength(times);
   });
 
-  test.each([false, true])('stores a request once whose client leaves while it ends (streamed: %s)', async (stream) => {
+  test.each([false, true])('stores a request once if its client leaves while it ends (streamed: %s)', async (stream) => {
     const [ending, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const slow = probe(({ hooks }) => hooks.log.tapPromise('test/probe', async () => {
       ending.resolve();
@@ -271,18 +271,18 @@ describe('log/journal', () => {
     expect((await stored()).map(({ outcome }) => outcome)).toEqual(['answered']);
   });
 
-  test('says in the health report how the store is', async () => {
+  test('reports the state of the store in the health report', async () => {
     const { get } = await begin();
     expect(((await (await get('/')).json()) as any).health).toMatchObject({ status: 'ok', database: { connected: true } });
     expect(((await (await get('/?skip=database')).json()) as any).health.database).toEqual({ connected: false, error: 'skipped' });
   });
 
-  test('says so while the disk takes nothing, and is well again when it does', async () => {
+  test('reports a disk that cannot be written, and is ok again when it can', async () => {
     const { chat, get } = await begin();
     const health = async (): Promise<any> => ((await (await get('/')).json()) as any).health;
     const [journal] = journals();
     renameSync(journal as string, `${journal}-away`);
-    // a folder that is only gone would be made again
+    // the gateway would make a missing folder again
     writeFileSync(journal as string, '');
     await chat({});
     expect(await health()).toMatchObject({ status: 'degraded', database: { connected: false, error: 'journal_not_written' } });
@@ -292,14 +292,14 @@ describe('log/journal', () => {
     expect(await stored()).toHaveLength(1);
   });
 
-  test('leaves out bodies that would fill what waits in memory, and keeps the records after them', async () => {
+  test('leaves out bodies for which the memory has no room, and keeps the records after them', async () => {
     const { chat } = await begin({ max_bytes: 200_000 });
     await chat({ messages: [{ role: 'user', content: 'x'.repeat(180_000) }] });
     await chat({});
     expect((await stored()).map(({ request }) => request === null)).toEqual([true, false]);
   });
 
-  test('begins anew beside a database that is damaged', async () => {
+  test('starts a new database beside a damaged one', async () => {
     writeFileSync(join(place.path, 'logs.db'), 'this is no database, and long enough to be told from one'.repeat(20));
     const { chat } = await begin();
     await chat({});
@@ -307,7 +307,7 @@ describe('log/journal', () => {
     expect(readdirSync(place.path).some((name) => name.startsWith('logs.db.broken-'))).toBe(true);
   });
 
-  test('refuses PostgreSQL without an address, and a data directory that cannot be', async () => {
+  test('refuses PostgreSQL without an address, and an impossible data directory', async () => {
     await expect(begin({ store: 'postgres' })).rejects.toThrow(/needs `url`/);
     await expect(begin({ store: 'postgres', url: 'postgres://user@db-1,db-2/logs' })).rejects.toThrow(/`url` names several hosts/);
     const secret = 'p@ss:w/rd#1';
@@ -318,7 +318,7 @@ describe('log/journal', () => {
     await expect(begin({}, { server: { data_dir: join(place.path, 'file') } })).rejects.toMatchObject({ exitCode: 4, message: expect.stringContaining('data_dir') });
   });
 
-  test('two gateways of one process share a data directory, as at a reload', async () => {
+  test('lets two gateways of one process share a data directory, as at a reload', async () => {
     const first = await begin();
     await first.chat({});
     const second = await begin();

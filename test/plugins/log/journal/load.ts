@@ -1,4 +1,4 @@
-/** Callers of a gateway that may die under them: who got a complete reply, and who did not. */
+/** Callers of a gateway that may be killed: which of them got a complete reply, and which did not. */
 import { startUpstream } from '../../../_kit/upstream.ts';
 import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
 import { oneUpstream } from '../../../_kit/gateway.ts';
@@ -7,7 +7,7 @@ import { pause } from '../../../_kit/upstream.ts';
 const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
 const event = (delta: object, finish: string | null = null): string => `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'plain-1', choices: [{ index: 0, delta, finish_reason: finish }], ...(finish !== null && { usage }) })}\n\n`;
 
-/** Answers at once, or as a stream of three pieces with pauses in between. */
+/** Answers at once, or as a stream of three pieces with pauses. */
 export const startProvider = (): Promise<ScriptedUpstream> => startUpstream(async (reply, { json }) => {
   if (json['stream'] !== true) {
     reply.writeHead(200, { 'content-type': 'application/json' });
@@ -28,7 +28,7 @@ export interface Journal {
   readonly dataDir: string;
 }
 
-/** The config of a gateway with its journal there. */
+/** The config of a gateway whose journal is in this folder. */
 export const journalled = (upstream: string, { store, url, dataDir }: Journal, more: object = {}): Record<string, unknown> => oneUpstream(upstream, {
   server: { port: 0, data_dir: dataDir },
   // cost: a start with all plugins takes twice the CPU
@@ -45,7 +45,7 @@ export interface Seen {
 
 export const nothingSeen = (): Seen => ({ complete: new Set(), broken: new Set(), failed: 0 });
 
-/** Calls from so many connections until told to stop; every third asks for a stream. */
+/** Calls from this many connections until `stop` is called; every third call asks for a stream. */
 export function call(url: string, connections: number, seen: Seen): () => Promise<void> {
   const phase = { isOver: false };
   let number = 0;
@@ -67,7 +67,7 @@ export function call(url: string, connections: number, seen: Seen): () => Promis
   const callers = Array.from({ length: connections }, async () => {
     while (!phase.isOver) {
       await one();
-      // cost: without it the callers take a core, which the gateways that start need. What counts is that requests are under way all the time, and not how many
+      // cost: without this pause the callers use a whole core, which the starting gateways need. The test needs requests at any time, not many of them
       await pause(40);
     }
   });

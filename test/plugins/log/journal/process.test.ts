@@ -1,4 +1,4 @@
-/** The executable under load, and all that can happen to it: nobody who got a complete reply is missing in the log, or there twice. */
+/** The executable under load, with faults of every kind: the log has each complete reply exactly once. */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -42,7 +42,7 @@ async function gatewayWith(journal: Journal, more: object = {}): Promise<Running
 
 const journalIn = (store: Journal['store'], url?: string): Journal => ({ store, url: store === 'postgres' ? (url ?? server.database()) : null, dataDir: place.path });
 
-/** All that is on record, once nothing waits in a journal any more. */
+/** All records, when no record waits in a journal any more. */
 async function recordsIn(journal: Journal): Promise<LoggedRequest[]> {
   const store = await createStore({ ...journal, retentionDays: 0, isDurable: false });
   await store.open();
@@ -66,7 +66,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 const health = async ({ url }: Running): Promise<any> => ((await (await fetch(url)).json()) as any).health;
 
 describe.each(['sqlite', 'postgres'] as const)('killed under load, with %s', (kind) => {
-  test('the log has every complete reply, once', async () => {
+  test('the log has every complete reply once', async () => {
     const journal = journalIn(kind);
     const seen = nothingSeen();
     for (let kill = 0; kill < 3; kill++) {
@@ -91,7 +91,7 @@ describe.each(['sqlite', 'postgres'] as const)('killed under load, with %s', (ki
 });
 
 describe('two gateways on one data directory', () => {
-  test('do each other no harm', async () => {
+  test('do not disturb each other', async () => {
     const journal = journalIn('sqlite');
     const seen = nothingSeen();
     const [one, two] = await Promise.all([gatewayWith(journal), gatewayWith(journal)]);
@@ -159,7 +159,7 @@ describe('PostgreSQL', () => {
     }
   });
 
-  test('absent at the start: serves, and stores when it comes', async () => {
+  test('absent at the start: the gateway serves, and stores the records when PostgreSQL comes', async () => {
     const own = await startPostgres();
     try {
       const journal = journalIn('postgres', own.database());
@@ -193,7 +193,7 @@ describe('PostgreSQL', () => {
     expect((await recordsIn(journalIn('sqlite'))).map(({ id }) => id).toSorted()).toEqual([...seen.complete].toSorted());
   });
 
-  test('that wants another password is said to, in no other words', async () => {
+  test('that refuses the password is reported as auth_failed', async () => {
     const url = server.database();
     server.psql(url, "create role guest login");
     const gateway = await gatewayWith(journalIn('postgres', url.replace('gateway@', 'nobody@')));
@@ -231,7 +231,7 @@ describe('a migration that fails', () => {
     expect(server.psql(journal.url as string, "select to_regclass('gateway_requests') is null")).toBe('t');
   });
 
-  test('so does one that was applied in another form', async () => {
+  test('refuses the start too where a migration was applied in another form', async () => {
     await (await gatewayWith(journalIn('sqlite'))).stop();
     const database = new DatabaseSync(file());
     database.exec("update gateway_migrations set checksum = 'other'");

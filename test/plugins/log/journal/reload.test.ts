@@ -1,4 +1,4 @@
-/** A config that is reloaded while the journal cannot be written: what waits in memory goes on to the gateway of the next config. */
+/** The config is reloaded while the journal cannot be written: the next gateway gets the records that wait in memory. */
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -26,12 +26,12 @@ afterEach(async () => {
 
 const begin = (plugins: readonly unknown[] = ['log/journal'], dataDir = place.path): Promise<TestGateway> => testGateway({ states, config: oneUpstream(upstream.url, { server: { data_dir: dataDir }, plugins: [...quietPlugins, ...plugins] }) });
 
-/** Asks while the journal of the gateway cannot be written. Returns the ids of the requests. */
+/** Sends requests while the journal of the gateway cannot be written. Returns their ids. */
 async function askInVain(gateway: TestGateway): Promise<readonly string[]> {
   const root = join(place.path, 'journal');
   for (const name of readdirSync(root)) {
     renameSync(join(root, name), join(place.path, `away-${name}`));
-    // a folder that is only gone would be made again
+    // the gateway would make a missing folder again
     writeFileSync(join(root, name), '');
   }
   const ids: string[] = [];
@@ -42,7 +42,7 @@ async function askInVain(gateway: TestGateway): Promise<readonly string[]> {
 const lossesOf = ({ lines }: TestGateway): readonly string[] => lines.filter((line) => line.includes('were lost'));
 const droppedAt = async ({ get }: TestGateway): Promise<string | undefined> => /^gateway_log_records_dropped_total (.+)$/m.exec(await (await get('/metrics', { host: 'localhost' })).text())?.[1];
 
-test('no record is lost that waits in memory when a config is reloaded', async () => {
+test('records that wait in memory survive a reload', async () => {
   const former = await begin();
   const ids = await askInVain(former);
   const next = await begin();
@@ -53,7 +53,7 @@ test('no record is lost that waits in memory when a config is reloaded', async (
   await next.close();
 });
 
-test('records that wait in memory are lost, said and counted where no gateway keeps a log any more', async () => {
+test('records that wait in memory are lost, reported and counted where the next config keeps no log', async () => {
   const former = await begin();
   await askInVain(former);
   const next = await begin([]);
@@ -62,7 +62,7 @@ test('records that wait in memory are lost, said and counted where no gateway ke
   await next.close();
 });
 
-test('a request whose begin is in the journal and whose end waits in memory is no interrupted one', async () => {
+test('a request whose begin is in the journal and whose end waits in memory does not become interrupted', async () => {
   const disk = join(place.path, 'disk');
   mkdirSync(disk);
   const small = mountSmallDisk(disk, '256k');
@@ -89,7 +89,7 @@ test('a request whose begin is in the journal and whose end waits in memory is n
   small.unmount();
 });
 
-test('what waits for a store that is away is said to stay where it is, and is stored from a data_dir to which it is moved', async () => {
+test('records that wait for a store stay in the old data_dir, the process log says so, and they are stored after they are moved', async () => {
   const former = await begin([{ use: 'log/journal', with: { store: 'postgres', url: 'postgres://nobody@127.0.0.1:1/none' } }], join(place.path, 'former'));
   const id = (await former.chat({})).headers.get('x-request-id') ?? '';
   await former.close();

@@ -5,7 +5,7 @@ import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { begin, folder, request, rowFor } from './scene.ts';
 
-/** More than the store looks through at once. */
+/** More records than the store searches at once. */
 const records = 5200;
 const place = folder();
 let gateway: TestGateway;
@@ -25,23 +25,23 @@ afterAll(async () => {
 const ask = async (path: string): Promise<any> => await (await gateway.get(path)).json();
 const numbers = ({ data }: { data: { id: string }[] }): number[] => data.map(({ id }) => Number.parseInt(id.slice(24), 16));
 
-test('fills its page, however far apart what it finds is, and then says that it has reached the end', async () => {
+test('a search fills its page, however far apart the matches are, and then says that it has reached the end', async () => {
   const first = await ask('/api/logs?q=needle&limit=3');
   expect([numbers(first), typeof first.next]).toEqual([[records - 1, 2, 1], 'string']);
   const rest = await ask(`/api/logs?q=needle&limit=3&cursor=${first.next}`);
   expect([numbers(rest), rest.next]).toEqual([[0], null]);
 });
 
-test('has as many rows as it counts', async () => {
+test('a search has as many rows as the sums count', async () => {
   const [{ data, next }, { data: [sums] }] = [await ask('/api/logs?q=needle&limit=50'), await ask('/api/stats?q=needle')];
   expect([data.length, next, sums.requests]).toEqual([4, null, 4]);
 });
 
-test('is not sorted, and says so', async () => {
+test('a search cannot be sorted, and its error says so', async () => {
   expect(await ask('/api/logs?q=needle&sort=cost')).toMatchObject({ error: { code: 'invalid_value', message: expect.stringContaining('leave "sort" or "q" out') } });
 });
 
-test('a list is sorted by what is largest, over its pages', async () => {
+test('a list is sorted by the largest values, over its pages', async () => {
   const first = await ask('/api/logs?sort=duration&limit=2');
   expect(first.data).toHaveLength(2);
   expect((await ask(`/api/logs?sort=duration&limit=2&cursor=${first.next}`)).data).toHaveLength(2);

@@ -1,4 +1,4 @@
-/** Targets that rest, over sockets: who is asked, and what callers are told. */
+/** Targets that rest, over sockets: which targets are asked, and what callers get. */
 import { describe, expect, it } from 'vitest';
 import { States } from '../../../../core/host/state.ts';
 import { oneUpstream, twoUpstreams } from '../../../_kit/gateway.ts';
@@ -28,7 +28,7 @@ async function statusesOf({ chat }: TestGateway, times: number): Promise<number[
 }
 
 describe('a target that is limited', () => {
-  it('is not asked while another one stands', async () => {
+  it('is not asked while another target is available', async () => {
     const gateway = await pair([fault(429, { 'retry-after': '60' })]);
     expect(new Set(await statusesOf(gateway, 20))).toEqual(new Set([200]));
     expect([gateway.one.asked.length, gateway.two.asked.length]).toEqual([1, 20]);
@@ -41,7 +41,7 @@ describe('a target that is limited', () => {
     await expect.poll(async () => (await gateway.chat({})).headers.get('x-provider')).toBe('one');
   });
 
-  it('rests for its other requests after a reload too', async () => {
+  it('rests after a reload too', async () => {
     const one = await provider(fault(429, { 'retry-after': '60' }));
     const two = await provider(fine);
     const states = new States();
@@ -60,7 +60,7 @@ describe('a dead target', () => {
     expect(gateway.one.asked).toHaveLength(5);
   });
 
-  it('is asked as often as its breaker says', async () => {
+  it('is asked as often as its circuit breaker allows', async () => {
     const [one, two] = [await provider(fault(503)), await provider(fine)];
     const config = twoUpstreams(one.url, two.url, once) as { providers: { one: object } };
     const gateway = await gatewayOf({ ...config, providers: { ...config.providers, one: { ...config.providers.one, breaker: { failures: 2 } } } });
@@ -68,7 +68,7 @@ describe('a dead target', () => {
     expect(one.asked).toHaveLength(2);
   });
 
-  it('is always asked where its breaker is off', async () => {
+  it('is always asked where its circuit breaker is off', async () => {
     const [one, two] = [await provider(fault(503)), await provider(fine)];
     const config = twoUpstreams(one.url, two.url, once) as { providers: { one: object } };
     const gateway = await gatewayOf({ ...config, providers: { ...config.providers, one: { ...config.providers.one, breaker: false } } });
@@ -76,7 +76,7 @@ describe('a dead target', () => {
     expect(one.asked).toHaveLength(10);
   });
 
-  it('is tried by one request when its rest is over, while the others go elsewhere', async () => {
+  it('is tried by one request when its rest is over, while other requests go to another target', async () => {
     const [one, two] = [await provider(fault(503)), await provider(fine)];
     const config = twoUpstreams(one.url, two.url, once) as { providers: { one: object } };
     const gateway = await gatewayOf({ ...config, providers: { ...config.providers, one: { ...config.providers.one, breaker: { failures: 1, rest_ms: 50 } } } });
@@ -95,7 +95,7 @@ describe('a dead target', () => {
 });
 
 describe('where every target rests', () => {
-  it('a caller is told at once when to come back after a limit, and nobody is asked', async () => {
+  it('after a limit, a caller gets retry-after at once, and no provider is asked', async () => {
     const up = await provider(fault(429, { 'retry-after': '60' }));
     const { chat } = await gatewayOf(oneUpstream(up.url, once));
     await chat({});
@@ -106,7 +106,7 @@ describe('where every target rests', () => {
     expect(up.asked).toHaveLength(1);
   });
 
-  it('a caller is told at once when to come back after failures', async () => {
+  it('after failures, a caller gets retry-after at once', async () => {
     const up = await provider(fault(503));
     const { chat, records } = await gatewayOf(oneUpstream(up.url, once));
     for (let at = 0; at < 10; at++) await chat({});
@@ -115,7 +115,7 @@ describe('where every target rests', () => {
     expect(records.at(-1)).toMatchObject({ outcome: 'refused', attempts: [], ruledOut: [{ by: 'route/health', reason: expect.stringMatching(/^rests for \d s \(failures\)$/) as string }] });
   });
 
-  it('a request waits for the first to wake, where that is soon', async () => {
+  it('a request waits for the first rest to end, where that is soon', async () => {
     const up = await provider(fault(429, { 'retry-after-ms': '200' }), fine);
     const { chat } = await gatewayOf(oneUpstream(up.url, once));
     expect((await chat({})).status).toBe(429);
@@ -130,7 +130,7 @@ describe('where every target rests', () => {
   });
 });
 
-it('faults of callers make no target rest', async () => {
+it('errors of callers put no target to rest', async () => {
   const gateway = await pair([fault(400)]);
   expect(new Set(await statusesOf(gateway, 30))).toEqual(new Set([400]));
   expect(gateway.one.asked).toHaveLength(30);

@@ -1,4 +1,4 @@
-/** Targets that hang behind `hedge_ms`, and so are outrun each time, over sockets. */
+/** Targets that hang and are outrun by the hedge of `hedge_ms` each time, over sockets. */
 import { describe, expect, it } from 'vitest';
 import { oneUpstream, twoUpstreams } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
@@ -32,13 +32,13 @@ async function firstAsked({ chat, records }: TestGateway, times: number): Promis
 }
 
 describe('a target that is outrun each time', () => {
-  it('is asked after the others, so that nobody waits for it', async () => {
+  it('is asked after the others, so that no request waits for it', async () => {
     const gateway = await pair(hangs, fine, { failures: 3, rest_ms: 60_000 });
     expect(await firstAsked(gateway, 8)).toEqual(['one', 'one', 'one', 'two', 'two', 'two', 'two', 'two']);
     expect(gateway.one.asked).toHaveLength(3);
   });
 
-  it('is asked first by one request when its time is over, and by all where that has its answer', async () => {
+  it('is asked first by one request when its time is over, and by all requests after an answer', async () => {
     const gateway = await pair(hangs, fine, { failures: 1, rest_ms: 200 });
     await gateway.chat({});
     await pause(250);
@@ -49,7 +49,7 @@ describe('a target that is outrun each time', () => {
     expect(await firstAsked(gateway, 3)).toEqual(['one', 'one', 'one']);
   });
 
-  it('answers where the others fail: it is not ruled out', async () => {
+  it('is still asked where the others fail', async () => {
     const gateway = await pair(slow, fine, { failures: 1, rest_ms: 60_000 });
     expect(await firstAsked(gateway, 2)).toEqual(['one', 'two']);
     gateway.two.script(answers({ error: { message: 'no' } }, { status: 503 }));
@@ -57,7 +57,7 @@ describe('a target that is outrun each time', () => {
     expect([response.status, response.headers.get('x-provider'), gateway.records[2]?.ruledOut]).toEqual([200, 'one', []]);
   });
 
-  it('says so in a dry run, which does not ask it', async () => {
+  it('is named in a dry run, which does not ask it', async () => {
     const gateway = await pair(hangs, fine, { failures: 1, rest_ms: 60_000 });
     await gateway.chat({});
     const { candidates } = (await (await gateway.chat({}, { 'x-dry-run': 'true' })).json()) as { candidates: { provider: string; standing: boolean; reason: string }[] };
@@ -65,7 +65,7 @@ describe('a target that is outrun each time', () => {
     expect(candidates[1]?.reason).toContain('was outrun again and again, so the others are asked before it for 60 s');
   });
 
-  it('is listed with the time until which it is asked last, until it is woken', async () => {
+  it('is listed with the time until which it is asked last, unless it is woken', async () => {
     const gateway = await pair(hangs, fine, { failures: 1, rest_ms: 60_000 });
     await gateway.chat({});
     const listed = async (): Promise<readonly ShownTarget[]> => ((await (await gateway.get('/api/targets')).json()) as { data: ShownTarget[] }).data;
@@ -90,7 +90,7 @@ describe('a target that is outrun each time', () => {
     for (const id of ['b', 'c', 'd']) expect(Math.abs(served.filter((one) => one === id).length - 12)).toBeLessThanOrEqual(2);
   });
 
-  it('gives the turns of a key to all other keys evenly', async () => {
+  it('gives the turns of its key evenly to all other keys', async () => {
     const keyOf = ({ headers }: Asked): string => String(headers.authorization).replace('Bearer ', '');
     const up = await provider((response, asked) => (keyOf(asked) === 'a' ? hangs : fine)(response, asked));
     const gateway = await gatewayOf({
@@ -103,7 +103,7 @@ describe('a target that is outrun each time', () => {
     expect(up.asked.slice(before).map(keyOf).toSorted().join('')).toBe('bbbbccccdddd');
   });
 
-  it('stays behind a model of the fallbacks where a limit orders the candidates anew', async () => {
+  it('stays after a model of the fallbacks where a limit changes the order', async () => {
     const [bad, good] = [await provider(hangs), await provider(fine)];
     const gateway = await gatewayOf({
       providers: {
@@ -124,13 +124,13 @@ describe('a target that is outrun each time', () => {
     expect(gateway.records.at(-1)?.provider).toBe('one');
   });
 
-  it('stays the first where its breaker is off', async () => {
+  it('stays first where its circuit breaker is off', async () => {
     const gateway = await pair(hangs, fine, false);
     expect(await firstAsked(gateway, 4)).toEqual(['one', 'one', 'one', 'one']);
   });
 });
 
-it('a target that had less time than the one that outran it stays where it is', async () => {
+it('a target that had less time than the target that outran it keeps its place', async () => {
   const gateway = await pair(slow, hangs, { failures: 1, rest_ms: 60_000 });
   expect(await firstAsked(gateway, 3)).toEqual(['one', 'one', 'one']);
   gateway.one.script(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after': '60' } }));

@@ -1,4 +1,4 @@
-/** Who may ask a target after a rest, and what ends or lengthens one, over sockets: with clients that leave, long streams and late answers. */
+/** Which requests may ask a target after a rest, and what ends or lengthens a rest, over sockets: with clients that leave, long streams and late answers. */
 import { describe, expect, it } from 'vitest';
 import type { ShownTarget } from '../../../../plugins/route/health/routes.ts';
 import { oneUpstream, twoUpstreams } from '../../../_kit/gateway.ts';
@@ -9,13 +9,13 @@ import { gatewayOf, probe, provider } from '../../../core/scene.ts';
 
 const fault = (status: number, headers: Record<string, string> = {}): Step => answers({ error: { message: 'no' } }, { status, headers });
 const limited = fault(429, { 'retry-after': '60' });
-/** Who comes before the rest is over waits for its end. */
+/** A request that comes before the end of the rest waits for it. */
 const limitedBriefly = fault(429, { 'retry-after-ms': '1' });
 const fine = answers(completion('hello'));
 const long = streams([event({ role: 'assistant', content: 'a' })], { end: 'hang' });
 const once = { routing: { default: { strategy: 'ordered', retry: { same_target: 0, base_ms: 10, max_ms: 600 } } } };
 
-/** Sends a request whose client can leave. */
+/** Sends a request whose client can disconnect. */
 function asks(gateway: TestGateway, more: object = {}): { readonly response: Promise<Response | null>; leave(): void } {
   const controller = new AbortController();
   const body = { model: 'plain', messages: [{ role: 'user', content: 'hi' }], ...more };
@@ -35,7 +35,7 @@ async function restsOf(gateway: TestGateway, target: string): Promise<number> {
   return Number(line?.split(' ').at(-1));
 }
 
-/** Answers with the step when it is told to. */
+/** Answers with the step when the test allows it. */
 function held(step: Step): { readonly step: Step; goOn(): void } {
   const told = Promise.withResolvers<void>();
   return {
@@ -47,7 +47,7 @@ function held(step: Step): { readonly step: Step; goOn(): void } {
   };
 }
 
-it('a client that leaves while it waits for a target to wake leaves the target to others', async () => {
+it('a client that leaves while it waits for the end of a rest leaves the target to other requests', async () => {
   const up = await provider(limitedBriefly, hangs, fine);
   let routed = 0;
   const counting = probe(({ hooks }) => hooks.route.tap((candidates) => (routed++, candidates)));
@@ -61,13 +61,13 @@ it('a client that leaves while it waits for a target to wake leaves the target t
   await expect.poll(() => gateway.records.length).toBe(2);
   trying.leave();
   await expect.poll(() => gateway.records.length).toBe(3);
-  // who waits looks every 20 ms
+  // a waiting request looks every 20 ms
   await pause(600);
   expect([(await gateway.chat({})).status, up.asked.length]).toEqual([200, 3]);
 });
 
 describe('a request that tries a target', () => {
-  it('lets others ask it as soon as that begins a long stream', async () => {
+  it('lets other requests ask it as soon as a long stream begins', async () => {
     const up = await provider(limitedBriefly, long, fine);
     const gateway = await gatewayOf(oneUpstream(up.url, once));
     expect((await gateway.chat({})).status).toBe(429);
@@ -77,7 +77,7 @@ describe('a request that tries a target', () => {
     trying.leave();
   });
 
-  /** Two providers, of which the second may be tried, and the first is asked before it. */
+  /** Two providers: the first is asked first, and the second may be tried after its rest. */
   async function pair(first: Step): Promise<TestGateway & { readonly one: ScriptedUpstream }> {
     const [one, two] = [await provider(first, fault(503)), await provider(limitedBriefly, fine)];
     const gateway = await gatewayOf(twoUpstreams(one.url, two.url, once));
@@ -86,7 +86,7 @@ describe('a request that tries a target', () => {
     return { ...gateway, one };
   }
 
-  it('leaves it to others where another target answers with a long stream', async () => {
+  it('leaves the trial to other requests where another target answers with a long stream', async () => {
     const gateway = await pair(long);
     const streaming = asks(gateway, { stream: true });
     expect((await streaming.response)?.headers.get('x-provider')).toBe('one');
@@ -94,7 +94,7 @@ describe('a request that tries a target', () => {
     streaming.leave();
   });
 
-  it('leaves it to others where another target is long silent', async () => {
+  it('leaves the trial to other requests where another target does not answer for long', async () => {
     const gateway = await pair(hangs);
     const waiting = asks(gateway);
     await expect.poll(() => gateway.one.asked.length).toBe(1);
@@ -104,7 +104,7 @@ describe('a request that tries a target', () => {
 });
 
 describe('a rest for a limit', () => {
-  it('goes on when a request is answered that was under way before', async () => {
+  it('continues when a request that was sent before is answered', async () => {
     const late = held(fine);
     const up = await provider(late.step, limited, fine);
     const gateway = await gatewayOf(oneUpstream(up.url, once));
@@ -116,7 +116,7 @@ describe('a rest for a limit', () => {
     expect([(await gateway.chat({})).status, up.asked.length]).toEqual([429, 2]);
   });
 
-  it('is one rest where ten requests are refused at once', async () => {
+  it('counts once where ten requests are refused at once', async () => {
     const late = held(fault(429));
     const up = await provider(late.step);
     const gateway = await gatewayOf(oneUpstream(up.url, once));
@@ -131,7 +131,7 @@ describe('a rest for a limit', () => {
 describe('a refused key', () => {
   const byModel = (steps: Readonly<Record<string, Step>>): Step => (response, asked) => (steps[String(asked.json['model'])] ?? fine)(response, asked);
 
-  it('rests on when a client leaves whose request was under way before', async () => {
+  it('keeps resting when the client of a request that was sent before leaves', async () => {
     const up = await provider(byModel({ 'thinker-1': hangs, 'plain-1': fault(401) }));
     const gateway = await gatewayOf(oneUpstream(up.url, once));
     const slow = asks(gateway, { model: 'thinker' });
@@ -142,7 +142,7 @@ describe('a refused key', () => {
     expect([(await gateway.chat({ model: 'budgeted' })).status, up.asked.length]).toEqual([503, 2]);
   });
 
-  it('rests on when a request is answered that was under way before', async () => {
+  it('keeps resting when a request that was sent before is answered', async () => {
     const late = held(fine);
     const up = await provider(byModel({ 'thinker-1': late.step, 'plain-1': fault(401) }));
     const gateway = await gatewayOf(oneUpstream(up.url, once));

@@ -21,7 +21,7 @@ it('lists each target of the providers that are on', async () => {
   ]);
 });
 
-it('says which target rests, why and until when, and wakes it', async () => {
+it('shows which target rests, why and until when, and wakes it', async () => {
   const up = await provider(limited, answers(completion('hello')));
   const gateway = await gatewayOf(oneUpstream(up.url));
   await gateway.chat({});
@@ -35,20 +35,20 @@ it('says which target rests, why and until when, and wakes it', async () => {
   expect((await gateway.chat({})).status).toBe(200);
 });
 
-it('knows no target of another name, and says which is near', async () => {
+it('refuses an unknown name, and suggests a similar target', async () => {
   const up = await provider();
   const gateway = await gatewayOf(oneUpstream(up.url));
   const response = await gateway.post('', { path: '/api/targets/wake?name=up/plain' });
   expect([response.status, (await errorOf(response)).message]).toEqual([400, 'There is no target "up/plain". Did you mean "up/plain-1"? See GET /api/targets.']);
 });
 
-it('is for admins', async () => {
+it('needs the admin key', async () => {
   const up = await provider();
   const gateway = await gatewayOf(oneUpstream(up.url, { server: { admin_key: 'the-key-of-the-admin' } }));
   expect([(await gateway.get('/api/targets')).status, (await gateway.post('', { path: '/api/targets/wake?name=up/plain-1' })).status]).toEqual([401, 401]);
 });
 
-it('lists what a wildcard let through while that rests or was asked lately, and wakes it', async () => {
+it('lists a model that a wildcard allowed while it rests or was asked lately, and wakes it', async () => {
   const up = await provider(limited, answers(completion('hello')), limited);
   const providers = { up: { dialect: 'openai-chat', base_url: up.url, api_key: ['a', 'b'] }, other: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } };
   const states = new States();
@@ -60,7 +60,7 @@ it('lists what a wildcard let through while that rests or was asked lately, and 
   expect([await wake(first?.target), await wake(first?.target), await wake('up#1/old'), await wake('up/new')]).toEqual([200, 200, 400, 400]);
   expect(await listed(gateway)).toEqual([second]);
 
-  // after a reload without the wildcard, nobody can ask for it
+  // after a reload without the wildcard, no request can reach the model
   const next = await gatewayOf({ providers, models: [{ id: 'plain', free: true, providers: [{ providerId: 'other' }] }] }, { states });
   expect((await listed(next)).map(({ target }) => target)).toEqual(['other/plain']);
 });

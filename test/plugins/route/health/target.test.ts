@@ -11,7 +11,7 @@ beforeEach(() => {
   now = 1_000_000;
 });
 
-/** A request that may ask the target does so. */
+/** Asks the target if it may be asked. */
 function standing(request = 'one'): Standing {
   const found = target.standing(request, now);
   if (found.is === 'to be tried') target.claim(request);
@@ -19,16 +19,16 @@ function standing(request = 'one'): Standing {
 }
 
 interface End {
-  /** What the provider asked for. */
+  /** The time to wait that the provider named. */
   readonly retryAfterMs?: number | null;
   readonly isAlone?: boolean;
   readonly request?: string;
   readonly off?: boolean;
-  /** Of the attempt; it takes no time where this is absent. */
+  /** The duration of the attempt; 0 where this is absent. */
   readonly startedAt?: number;
 }
 
-/** An attempt with this outcome ends. */
+/** Ends an attempt with this outcome. */
 function ends(outcome: string, { retryAfterMs = null, isAlone = false, request = 'one', off = false, startedAt = now }: End = {}): void {
   target.learn({ outcome, retryAfterMs }, { request, now, breaker: off ? null : breaker, isAlone, startedAt });
 }
@@ -41,7 +41,7 @@ const failed = 'upstream_unavailable';
 const limited = 'upstream_rate_limited';
 
 describe('after a rate limit', () => {
-  test('rests for as long as the provider said', () => {
+  test('rests for as long as the provider says', () => {
     ends(limited, { retryAfterMs: 60_000 });
     now += 48_000;
     expect(standing()).toEqual({ is: 'rests', ms: 12_000, why: 'rate limit' });
@@ -52,7 +52,7 @@ describe('after a rate limit', () => {
     expect(standing()).toMatchObject({ ms: 600_000 });
   });
 
-  test('rests for a second, and twice as long each time, up to a minute, where the provider did not say', () => {
+  test('rests for a second, and twice as long each time, up to a minute, where the provider names no time', () => {
     const rests: number[] = [];
     times(8, () => {
       ends(limited);
@@ -69,14 +69,14 @@ describe('after a rate limit', () => {
     expect(standing()).toMatchObject({ ms: 1000 });
   });
 
-  test('rests for a second at first, however long it rested for failures', () => {
+  test('rests for a second at first, however long it rested after failures', () => {
     times(5, () => ends(failed));
     now += 5000;
     ends(limited);
     expect(standing()).toEqual({ is: 'rests', ms: 1000, why: 'rate limit' });
   });
 
-  test('rests no longer by the answers to requests that were under way', () => {
+  test('does not rest longer after answers to requests that were sent before', () => {
     ends(limited, { retryAfterMs: 10_000 });
     now += 100;
     times(20, () => ends(limited, { retryAfterMs: 5000 }));
@@ -85,34 +85,34 @@ describe('after a rate limit', () => {
 });
 
 describe('after failures', () => {
-  test('stands until the fifth in a row', () => {
+  test('is available until the fifth in a row', () => {
     times(4, () => ends(failed));
     expect(standing()).toEqual({ is: 'standing' });
     ends(failed);
     expect(standing()).toEqual({ is: 'rests', ms: 5000, why: 'failures' });
   });
 
-  test('counts from the start after an answer', () => {
+  test('counts from zero after an answer', () => {
     times(4, () => ends(failed));
     ends('answered');
     times(4, () => ends(failed));
     expect(standing()).toEqual({ is: 'standing' });
   });
 
-  test('bears twice as many where no other target stands', () => {
+  test('rests after twice as many where no other target is available', () => {
     times(9, () => ends(failed, { isAlone: true }));
     expect(standing()).toEqual({ is: 'standing' });
     ends(failed, { isAlone: true });
     expect(standing()).toMatchObject({ is: 'rests' });
   });
 
-  test('bears twice as many where it is asked often', () => {
+  test('rests after twice as many where it is asked often', () => {
     times(30, () => ends('answered'));
     times(9, () => ends(failed));
     expect(standing()).toEqual({ is: 'standing' });
   });
 
-  test('rests when half of many calls failed', () => {
+  test('rests if half of many calls failed', () => {
     times(9, () => {
       ends('answered');
       ends(failed);
@@ -147,14 +147,14 @@ describe('after failures', () => {
     expect(rests).toEqual([10, 20, 40, 60, 60, 60]);
   });
 
-  test('rests as its breaker says at first, however short a limit was before', () => {
+  test('rests at first as its circuit breaker says, however short a limit was before', () => {
     ends(limited, { retryAfterMs: 100 });
     now += 200;
     times(5, () => ends(failed));
     expect(standing()).toEqual({ is: 'rests', ms: 5000, why: 'failures' });
   });
 
-  test('never rests where its breaker is off', () => {
+  test('never rests where its circuit breaker is off', () => {
     times(100, () => ends(failed, { off: true }));
     expect(standing()).toEqual({ is: 'standing' });
   });
@@ -175,18 +175,18 @@ describe('when its rest is over', () => {
     expect([standing('one').is, standing('two').is, standing('one').is]).toEqual(['to be tried', 'tried by another', 'to be tried']);
   });
 
-  test.each([failed, limited])('does not rest again by a late %s of a request that was under way when it began', (outcome) => {
+  test.each([failed, limited])('does not rest again after a late %s of a request that was sent before the rest', (outcome) => {
     ends(outcome, { startedAt: now - 6000 });
     expect(standing()).toEqual({ is: 'to be tried' });
   });
 
-  test('stands for all after an answer', () => {
+  test('is available to all requests after an answer', () => {
     standing('one');
     ends('answered', { request: 'one' });
     expect([standing('two').is, standing('three').is]).toEqual(['standing', 'standing']);
   });
 
-  test('may be tried by another when the first did not ask it', () => {
+  test('may be tried by another request if the first did not ask it', () => {
     standing('one');
     target.release('two');
     expect(standing('two').is).toBe('tried by another');
@@ -194,13 +194,13 @@ describe('when its rest is over', () => {
     expect(standing('two').is).toBe('to be tried');
   });
 
-  test('may be tried by another when the client of the first has left', () => {
+  test('may be tried by another request if the client of the first has left', () => {
     standing('one');
     ends('client_closed', { request: 'one' });
     expect(standing('two').is).toBe('to be tried');
   });
 
-  test('begins anew with short rests after an answer', () => {
+  test('begins with short rests again after an answer', () => {
     standing();
     ends('answered');
     times(5, () => ends(failed));
@@ -208,12 +208,12 @@ describe('when its rest is over', () => {
   });
 });
 
-test.each(['upstream_auth_error', 'upstream_quota_exhausted'])('rests for a minute after %s', (outcome) => {
+test.each(['upstream_auth_error', 'upstream_quota_exhausted'])('a target rests for a minute after %s', (outcome) => {
   ends(outcome);
   expect(standing()).toEqual({ is: 'rests', ms: 60_000, why: 'refused key' });
 });
 
-test('stands again when it is woken', () => {
+test('a woken target is available again', () => {
   ends(limited, { retryAfterMs: 60_000 });
   target.wake();
   expect(standing()).toEqual({ is: 'standing' });

@@ -1,4 +1,4 @@
-/** What is known of all targets and their keys, by a clock of the test. */
+/** The state of all targets and their keys, with a clock that the test moves. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AttemptResult, Candidate } from '../../../../core/pipeline/context.ts';
 import { Targets } from '../../../../plugins/route/health/targets.ts';
@@ -15,7 +15,7 @@ const candidateOf = (target: string): Candidate => ({ target, provider: { breake
 
 const standing = (target: string): string => targets.standing(candidateOf(target), 'another').is;
 
-/** An attempt at a target ends. */
+/** Ends an attempt at a target. */
 function ends(target: string, result: Partial<AttemptResult>): void {
   const now = performance.now();
   targets.learn({ status: null, retryAfterMs: null, ...result } as AttemptResult, candidateOf(target), { request: 'one', now, isAlone: false, startedAt: now });
@@ -23,12 +23,12 @@ function ends(target: string, result: Partial<AttemptResult>): void {
 
 const limited = { outcome: 'upstream_rate_limited', status: 429, retryAfterMs: 60_000 } as const;
 
-it('ten refusals at once that other workers tell of make one rest', () => {
+it('ten refusals at once that other workers report count as one rest', () => {
   for (let at = 0; at < 10; at++) targets.hear({ target: 'up/plain', ...limited, retryAfterMs: null });
   expect(targets.seen('up/plain')?.standing).toEqual({ is: 'rests', ms: 1000, why: 'rate limit' });
 });
 
-it('refusals at once that say for how long make one rest, which the worker counts that was refused', () => {
+it('refusals at once with a time to wait count as one rest, in the worker that was refused', () => {
   const other = new Targets();
   for (let at = 0; at < 10; at++) {
     ends('up/plain', limited);
@@ -45,12 +45,12 @@ describe('a refused key', () => {
     vi.advanceTimersByTime(61_000);
   });
 
-  it('is still to be tried when the client of the request that tries it has left', () => {
+  it('is tried again if the client of the request that tried it has left', () => {
     ends('up/plain', { outcome: 'client_closed' });
     expect(standing('up/other')).toBe('to be tried');
   });
 
-  it('stands when its provider has answered', () => {
+  it('is available after an answer of its provider', () => {
     ends('up/plain', { outcome: 'answered', status: 200 });
     expect(standing('up/other')).toBe('standing');
   });
@@ -61,13 +61,13 @@ describe('made-up names', () => {
 
   beforeEach(() => ends('up/real', limited));
 
-  it('end no rest where they are looked at', () => {
+  it('end no rest when they are shown', () => {
     for (const name of names) standing(name);
     expect(standing('up/real')).toBe('rests');
     expect([...targets.known()]).toHaveLength(1);
   });
 
-  it('end no rest where they are asked', () => {
+  it('end no rest when they are asked', () => {
     for (const name of names) ends(name, { outcome: 'model_not_found', status: 404 });
     expect(standing('up/real')).toBe('rests');
   });

@@ -1,4 +1,4 @@
-/** The arithmetic beside a simple oracle that keeps every event: in memory with a clock of the test's own, in Redis in real time. */
+/** Compares the arithmetic with a simple oracle that keeps every event: in memory with the clock of the test, in Redis in real time. */
 import fc from 'fast-check';
 import { beforeAll, afterAll, describe, expect, test } from 'vitest';
 import type { ChatRequest } from '../../../../core/chat.ts';
@@ -48,7 +48,7 @@ describe('values that callers make up', () => {
 });
 
 describe('a window', () => {
-  test('counts what happened in the last 60 s: never less, and what is up to 0.1 s older at most', () => {
+  test('counts at least the events of the last 60 s, and at most those of 60.1 s', () => {
     fc.assert(
       fc.property(fc.array(fc.record({ pause: fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 70_000 })), amount: fc.integer({ min: 1, max: 50 }) }), { maxLength: 200 }), (steps) => {
         const window = new Window();
@@ -71,14 +71,14 @@ describe('a window', () => {
     );
   });
 
-  test('tells when there is room', () => {
+  test('says when there is room', () => {
     const window = new Window();
     window.add(noon, 5);
     window.add(noon + 10_000, 5);
     expect([window.sum(noon + 20_000), window.resetMs(noon + 20_000), window.waitMs(noon + 20_000, 5), window.waitMs(noon + 20_000, 6), window.waitMs(noon + 20_000, 11)]).toEqual([10, 40_000, 40_000, 50_000, null]);
   });
 
-  test('is not stuck when the clock is set back, and forgets nothing', () => {
+  test('still works when the clock is set back, and loses no event', () => {
     const window = new Window();
     window.add(noon, 5);
     expect(window.sum(noon - 3_600_000)).toBe(5);
@@ -96,7 +96,7 @@ const ask = fc.record({ kind: fc.constant('ask' as const), tokens: fc.integer({ 
 const end = fc.record({ kind: fc.constant('end' as const), which: fc.nat(), tokens: fc.integer({ min: 0, max: 300 }), pico: fc.integer({ min: 0, max: 300 }) });
 const wait = fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(1000, 20_000, 60_200) });
 
-/** Everything that ever happened, and the sums by reading all of it. */
+/** Keeps all events, and computes sums by reading all of them. */
 class Oracle {
   readonly requests: { id: string; at: number }[] = [];
   readonly tokens: Event[] = [];
@@ -111,7 +111,7 @@ class Oracle {
       const mine = this.running.filter(({ subjects: of }) => of.includes(subject));
       const used = this.tokens.reduce((sum, one) => (one.at > now - 60_000 ? sum + one.amount : sum), 0) + mine.reduce((sum, one) => sum + one.tokens, 0);
       const spent = this.spent + mine.reduce((sum, one) => sum + one.pico, 0);
-      // what takes nothing has room where more was taken than may be
+      // an amount of 0 has room even where more than the limit was taken
       return (tokens === 0 || used + tokens <= 500) && mine.length < 4 && (pico === 0n || spent + Number(pico) <= 1000);
     });
   }
@@ -120,7 +120,7 @@ class Oracle {
 async function follow(ledger: Ledger, steps: readonly Step[], clock: { now: number }): Promise<void> {
   const oracle = new Oracle();
   for (const step of steps) {
-    // ticks, so that no two events share a tenth of a second that ends between them
+    // the times are ticks, so that no two events are in the same tenth of a second and on both sides of an end
     clock.now += 100;
     if (step.kind === 'wait') clock.now += step.ms;
     else if (step.kind === 'end') {
@@ -176,7 +176,7 @@ describe('over Redis', () => {
     );
   });
 
-  test('the levels are those of the memory, to the last digit', async () => {
+  test('the levels are exactly those in memory', async () => {
     const redis = await connected(server.url);
     await redis.run('return redis.call("FLUSHALL")', [], []);
     const huge: Subject = { id: 'key huge', by: 'key', value: 'huge', caps: { requests: 100, tokens: 1_000_000, concurrent: 9, budgets: [{ per: 'total', pico: 8_000_000n * 10n ** 12n, refusesUnknown: false }] } };
@@ -193,7 +193,7 @@ describe('over Redis', () => {
     const redis = await connected(server.url);
     await redis.run('return redis.call("FLUSHALL")', [], []);
     const two: Subject = { ...other, id: 'key two', caps: { ...other.caps, requests: 2 } };
-    // while Redis is away, one request is let in; Redis hears of it some 57.5 s later
+    // while Redis is away, one request is let in; Redis gets it about 57.5 s later
     const clock = { shift: -57_500 };
     const proxy = await proxyTo(server.url);
     const away = await connected(proxy.url);
@@ -214,7 +214,7 @@ describe('over Redis', () => {
     await proxy.close();
   });
 
-  test('what a gateway holds ends when it is not heard of any more', async () => {
+  test('the holds of a gateway end when the gateway sends nothing more', async () => {
     const redis = await connected(server.url);
     await redis.run('return redis.call("FLUSHALL")', [], []);
     const proxy = await proxyTo(server.url);
@@ -223,7 +223,7 @@ describe('over Redis', () => {
     for (let at = 0; at < 4; at++) expect((await one.reserve(asking([subject], { tokens: 125, pico: 250n }))).refusal).toBeNull();
     expect((await two.reserve(asking([subject]))).refusal).not.toBeNull();
     await new Promise((resolve) => setTimeout(resolve, 1200));
-    // it lives, so it still holds all of it
+    // the gateway lives, so all of its holds are still there
     expect((await two.reserve(asking([subject]))).refusal).not.toBeNull();
     proxy.isShut = true;
     proxy.cut();
@@ -231,7 +231,7 @@ describe('over Redis', () => {
     await proxy.close();
   });
 
-  test('what was let in before Redis was emptied counts on', async () => {
+  test('requests that were let in before Redis was emptied still count', async () => {
     const redis = await connected(server.url);
     await redis.run('return redis.call("FLUSHALL")', [], []);
     const [one, two] = [ledgerOver(redis), ledgerOver(redis)];
@@ -246,7 +246,7 @@ describe('over Redis', () => {
   });
 });
 
-test('values of which nothing counts any more are forgotten, and budgets are not', () => {
+test('values without counted events are removed, and budgets are not', () => {
   const clock = { now: noon };
   const ledger = new MemoryLedger(() => clock.now);
   const of = (id: string, caps: Partial<Subject['caps']>): Subject => ({ id, by: 'meta.x', value: id, caps: { requests: null, tokens: null, concurrent: null, budgets: [], ...caps } });
@@ -280,7 +280,7 @@ test.each(['month', 'total'] as const)('values that have spent nothing of a budg
 describe('after the clock was set back', () => {
   const of = (id: string): Subject => ({ id, by: 'meta.x', value: id, caps: { requests: 5, tokens: null, concurrent: null, budgets: [] } });
 
-  test('values of which nothing counts any more are forgotten as before', () => {
+  test('values without counted events are still removed', () => {
     const clock = { now: noon };
     const ledger = new MemoryLedger(() => clock.now);
     ledger.reserve(asking([of('old')], { isLight: true }));
@@ -291,7 +291,7 @@ describe('after the clock was set back', () => {
     expect(ledger.known().map(({ id }) => id)).toEqual(['second']);
   });
 
-  test('what other gateways had taken counts for a minute as before', () => {
+  test('the events of other gateways still count for a minute', () => {
     const clock = { now: noon };
     const ledger = new MemoryLedger(() => clock.now);
     ledger.observe(of('a'), { requests: 3, requestsResetMs: 0, requestsWaitMs: null, tokens: 0, tokensResetMs: 0, tokensWaitMs: null, running: 2, budgets: [] });

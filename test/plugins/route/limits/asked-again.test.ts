@@ -1,4 +1,4 @@
-/** A target that is asked a second time while the Redis of its limits still thinks about the first. */
+/** A target that is asked a second time while Redis has not yet answered for the first. */
 import { expect, onTestFinished, test } from 'vitest';
 import type { AttemptResult, Streaming } from '../../../../core/pipeline/context.ts';
 import { Admission } from '../../../../plugins/route/limits/admission.ts';
@@ -8,7 +8,7 @@ import { proxyTo } from '../../../_kit/proxy.ts';
 import { startRedis } from '../../../_kit/servers.ts';
 import { answers, completion, event, pause, startUpstream } from '../../../_kit/upstream.ts';
 
-test.each([5, 1])('a target that is outrun while a slow Redis is asked, and asked again because the quicker one broke, holds one of %i places, and none at the end', async (concurrent) => {
+test.each([5, 1])('a target that is outrun while Redis is slow, and asked again because the faster target failed, holds one of %i places, and none at the end', async (concurrent) => {
   const server = await startRedis();
   const proxy = await proxyTo(server.url);
   const [one, two] = [await startUpstream(answers(completion('one'))), await startUpstream(answers(completion('two')))];
@@ -19,7 +19,7 @@ test.each([5, 1])('a target that is outrun while a slow Redis is asked, and aske
     await Promise.all([one, two, proxy].map((each) => each.close()));
     await server.stop();
   });
-  // the scripts are known to Redis from here on
+  // Redis knows the scripts from here on
   one.script(answers({ error: { message: 'no' } }, { status: 500 }));
   expect((await gateway.chat({})).status).toBe(200);
   proxy.delayMs = 220;
@@ -38,7 +38,7 @@ test.each([5, 1])('a target that is outrun while a slow Redis is asked, and aske
   await expect.poll(used).toBe(0);
 });
 
-test.each([0, 1, 2, 3, 4, 5])('a target that is asked again %i turns after its verdict is there is counted once', async (turns) => {
+test.each([0, 1, 2, 3, 4, 5])('a target that is asked again %i turns after the answer of Redis is counted once', async (turns) => {
   const { promise: verdict, resolve } = Promise.withResolvers<void>();
   const held = new Set<object>();
   const hold = async (): Promise<unknown> => {

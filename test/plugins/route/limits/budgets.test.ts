@@ -15,7 +15,7 @@ import { costOfOne, errorOf, gate, noon, scene, statusOf, tally } from './scene.
 const tenant = (name: string): Record<string, string> => ({ 'x-gateway-tenant-id': name });
 const budget = (dollars: string, more: object = {}): object => ({ by: 'meta.tenant-id', budget: { dollars, per: 'day', ...more } });
 const times = (count: number): string => formatDollars((parseDollars(costOfOne) as bigint) * BigInt(count));
-/** Its dearest price is less than what the provider's answer really costs. */
+/** A model whose highest price is less than the real cost of the provider's answer. */
 const small = { max_tokens: 5 };
 
 async function folder(): Promise<string> {
@@ -25,11 +25,11 @@ async function folder(): Promise<string> {
 }
 
 describe('a budget', () => {
-  test('is spent by the cost of each record, and refuses with 402 what it has no room for', async () => {
+  test('is spent by the cost of each record, and refuses with 402 a request that does not fit', async () => {
     const { gateway } = await scene({ limits: [budget(times(3))] });
     const left: (string | null)[] = [];
     for (let at = 0; at < 3; at++) left.push((await gateway.chat(small, tenant('acme'))).headers.get('x-budget-remaining'));
-    // what a request may cost is held while it runs: 5 tokens of answer and the prompt
+    // the most that a request may cost is held while it runs: 5 tokens of answer and the prompt
     for (const [at, dollars] of left.entries()) {
       expect(Number(dollars)).toBeLessThan(Number(times(3 - at)));
       expect(Number(dollars)).toBeGreaterThanOrEqual(Number(times(2 - at)));
@@ -43,19 +43,19 @@ describe('a budget', () => {
     expect((await gateway.chat(small)).headers.get('x-budget-remaining')).toBeNull();
   });
 
-  test('refuses a request whose longest answer is more tokens than can be counted', async () => {
+  test('refuses a request whose longest answer has more tokens than can be counted', async () => {
     const { gateway } = await scene({ limits: [budget('1')] });
     expect(await statusOf(gateway.chat({ max_tokens: Number.MAX_SAFE_INTEGER, n: 2 }, tenant('acme')))).toBe(402);
   });
 
-  test('begins anew with its period', async () => {
+  test('starts again with its period', async () => {
     const { gateway, clock } = await scene({ limits: [budget(times(1)), budget(times(2), { per: 'week' })] });
     const next = async (): Promise<number> => await statusOf(gateway.chat(small, tenant('acme')));
     expect([await next(), await next()]).toEqual([200, 402]);
     clock.now = Date.parse('2026-03-01T23:59:59.999Z');
     expect(await next()).toBe(402);
     clock.now += 1;
-    // Monday: both begin anew
+    // Monday: both start again
     expect([await next(), await next()]).toEqual([200, 402]);
     clock.now += 86_400_000;
     expect([await next(), await next()]).toEqual([200, 402]);
@@ -65,7 +65,7 @@ describe('a budget', () => {
     expect((await errorOf(refused)).message).toContain('per week for meta.tenant-id "acme" has $0 left');
   });
 
-  test('is not overspent by 50 requests at one time', async () => {
+  test('is not overspent by 50 simultaneous requests', async () => {
     const held = gate();
     const { gateway } = await scene({ limits: [budget(times(10))], step: held.step });
     const asked = Array.from({ length: 50 }, () => gateway.chat({ max_tokens: 20 }, tenant('acme')));
@@ -77,11 +77,11 @@ describe('a budget', () => {
     await expect.poll(() => gateway.records.length).toBe(50);
     const spent = gateway.records.reduce((sum, { cost }) => sum + (parseDollars(cost ?? '0') as bigint), 0n);
     expect(spent).toBeLessThanOrEqual(parseDollars(times(10)) as bigint);
-    // what was held and not used is there again
+    // held dollars that were not used are available again
     expect(await statusOf(gateway.chat({ max_tokens: 5 }, tenant('acme')))).toBe(200);
   });
 
-  test('holds the price of the dearest candidate', async () => {
+  test('holds the price of the most expensive candidate', async () => {
     const able = { streaming: true };
     const dear = { prompt: '0.0001', completion: '0.0001' };
     const { gateway } = await scene({
@@ -114,17 +114,17 @@ describe('a budget', () => {
     test.each([
       ['alone', [ofNear]],
       ['beside one of the caller', [ofNear, { by: 'all', budget: { dollars: '1', per: 'total' } }]],
-    ])('holds what that provider may cost, and not what the dearest candidate may: %s', async (_, limits) => {
+    ])('holds the price of that provider, not that of the most expensive candidate: %s', async (_, limits) => {
       const made = await scene({ config: both(limits) });
       expect([await askedFor(made, 500), await askedFor(made, 2000), await askedFor(made, 500)]).toEqual(['near', 'dear', 'near']);
     });
 
-    test('leaves the budget of the caller its own: that one pays for whoever answers', async () => {
+    test('does not change the budget of the caller, which pays for any provider', async () => {
       const made = await scene({ config: both([ofNear, { by: 'all', budget: { dollars: '0.04', per: 'total' } }]) });
       expect([await askedFor(made, 100), await askedFor(made, 500)]).toEqual(['near', 402]);
     });
 
-    test('is held while its request runs, beside one of the caller too', async () => {
+    test('is held while its request runs, in addition to the budget of the caller', async () => {
       const held = gate();
       const made = await scene({ config: both([ofNear, { by: 'all', budget: { dollars: '1', per: 'total' } }]), step: held.step });
       const first = made.gateway.chat({ max_tokens: 700 });
@@ -137,7 +137,7 @@ describe('a budget', () => {
     });
   });
 
-  test('lets a price pass that nobody knows, and charges nothing, unless it says refuse', async () => {
+  test('serves a request without a known price and charges nothing, unless it is set to refuse', async () => {
     const unpriced = (url: string, unknown: string): Record<string, unknown> => {
       const base = oneUpstream(url, { limits: [budget(times(2), { unknown })] }) as any;
       return { ...base, models: [...base.models.slice(1), { ...base.models[0], pricing: { image: '0.01' } }] };
@@ -152,7 +152,7 @@ describe('a budget', () => {
     expect(await statusOf(refusing.gateway.chat({ ...small, model: 'thinker' }, tenant('acme')))).toBe(200);
   });
 
-  test('has the same left where a clock went forward over midnight and was set back, and what is held is never less than nothing', async () => {
+  test('has the same rest where a clock went past midnight and was set back, and its holds are never negative', async () => {
     const held = gate();
     const { gateway, upstream, clock } = await scene({ limits: [{ by: 'all', budget: { dollars: '0.002', per: 'day' } }] });
     const state = async (): Promise<readonly string[]> => ((await (await gateway.get('/api/limits')).json()) as any).data.flatMap(({ used, held: holds }: any) => [used, holds]);
@@ -172,7 +172,7 @@ describe('a budget', () => {
     expect(await statusOf(gateway.chat({ max_tokens: 1000 }))).toBe(402);
   });
 
-  test('that is overspent serves what costs nothing, and what nobody knows the price of', async () => {
+  test('that is overspent serves free requests, and requests without a known price', async () => {
     const step = answers({ ...completion('Hello.'), usage: { prompt_tokens: 500, completion_tokens: 400, total_tokens: 900 } });
     const withFree = (url: string): Record<string, unknown> => {
       const { models, ...base } = oneUpstream(url, { limits: [{ ...budget(times(2)), tokens_per_minute: 100 }] }) as any;
@@ -181,7 +181,7 @@ describe('a budget', () => {
     const { gateway, clock } = await scene({ step, config: withFree });
     const next = async (model: string, path?: string): Promise<number> => await statusOf(gateway.post({ model, ...small, messages: [{ role: 'user', content: 'Hi' }] }, { headers: tenant('acme'), ...(path && { path }) }));
     expect(await next('plain')).toBe(200);
-    // a count of tokens takes none
+    // counting tokens costs nothing
     expect([await next('plain'), await next('plain', '/v1/messages/count_tokens')]).toEqual([402, 200]);
     clock.now += 60_100;
     expect([await next('plain'), await next('free')]).toEqual([402, 200]);
@@ -189,13 +189,13 @@ describe('a budget', () => {
     expect([await next('unpriced'), await next('plain')]).toEqual([200, 402]);
   });
 
-  test('of a model and a provider is charged with what they answered', async () => {
+  test('of a model and a provider is charged for their answers', async () => {
     const { gateway } = await scene({ limits: [{ by: 'model', match: 'thinker', budget: { dollars: times(1), per: 'month' } }, { by: 'provider', budget: { dollars: times(2), per: 'month' } }] });
     const next = async (model: string): Promise<number> => await statusOf(gateway.chat({ ...small, model }));
     expect([await next('thinker'), await next('thinker'), await next('plain'), await next('plain')]).toEqual([200, 402, 200, 402]);
   });
 
-  test('counts a stream that was cut, and a client that left, by what is on record', async () => {
+  test('counts a cut stream, and a client that left, by the cost on record', async () => {
     const { gateway, upstream } = await scene({ limits: [budget('1')], step: streams(said('Hello,').slice(0, 2), { end: 'reset' }) });
     await (await gateway.chat({ stream: true }, tenant('acme'))).text();
     upstream.script(streams(said('Hello,').slice(0, 2), { end: 'hang' }));
@@ -216,7 +216,7 @@ describe('what was spent', () => {
     return Object.fromEntries(limits.map((one: any) => [one.by, one.used]));
   };
 
-  test('outlives a restart, and is what the log adds up, to the last digit', async () => {
+  test('survives a restart, and is exactly the sum of the log', async () => {
     const dataDir = await folder();
     const clock = { now: Date.now() };
     const one = await scene({ config: withJournal(dataDir), clock });
@@ -233,7 +233,7 @@ describe('what was spent', () => {
     expect(await used(two.gateway, 'new')).toEqual({ all: times(6), 'meta.tenant-id': times(1) });
   });
 
-  test('of more values than the log sums up at once outlives a restart', async () => {
+  test('of more values than the log sums at once survives a restart', async () => {
     const dataDir = await folder();
     const clock = { now: Date.now() };
     const config = withJournal(dataDir, { limits: [budget(times(2))] });
@@ -246,7 +246,7 @@ describe('what was spent', () => {
     expect([await statusOf(two.gateway.chat(small, tenant('z'))), await statusOf(two.gateway.chat(small, tenant('z')))]).toEqual([200, 402]);
   });
 
-  test('by requests without the value counts for no budget of a value, nor for one that is empty', async () => {
+  test('by requests without the value counts for no budget of a value, nor for an empty value', async () => {
     const log = memoryLog();
     const clock = { now: Date.now() };
     const at = { createdAt: new Date(clock.now).toISOString() };
@@ -259,7 +259,7 @@ describe('what was spent', () => {
     expect(await statusOf(gateway.chat(small, tenant('')))).toBe(200);
   });
 
-  test('at a time to come, by a clock that was ahead, is not spent before', async () => {
+  test('in the future, by a clock that was ahead, is not spent before', async () => {
     const log = memoryLog();
     const clock = { now: noon };
     const spent = (at: number, value: string): void => void log.add({ createdAt: new Date(at).toISOString(), metadata: { 'tenant-id': value }, cost: times(4) });
@@ -281,7 +281,7 @@ describe('what was spent', () => {
     expect(await statusOf(two.gateway.chat(small, tenant('acme')))).toBe(402);
   });
 
-  test('counts for a budget that a reload takes away and another one brings back', async () => {
+  test('counts for a budget that one reload removes and another one adds again', async () => {
     const dataDir = await folder();
     const states = new States();
     const clock = { now: Date.now() };
@@ -293,7 +293,7 @@ describe('what was spent', () => {
     expect(await statusOf(three.gateway.chat(small, tenant('acme')))).toBe(402);
   });
 
-  test('is not known while the log is away: only callers with budgets are told to come back', async () => {
+  test('is unknown while the log is away: only callers with budgets get 503', async () => {
     const log = memoryLog();
     const clock = { now: Date.now() };
     log.add({ createdAt: new Date(clock.now).toISOString(), metadata: { 'tenant-id': 'acme' }, cost: times(4) });
@@ -307,7 +307,7 @@ describe('what was spent', () => {
     expect(await statusOf(gateway.chat(small, tenant('other')))).toBe(200);
   });
 
-  test('is warned of where the log does not reach as far back as a budget, or there is none', async () => {
+  test('raises a warning where the log is shorter than the period of a budget, or missing', async () => {
     const messages = ({ gateway }: Awaited<ReturnType<typeof scene>>): string[] => gateway.lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
     const short = await scene({ limits: [budget('1'), budget('1', { per: 'month' }), budget('1', { per: 'total' })], plugins: [keeping(memoryLog())], clock: { now: Date.now() } });
     expect(messages(short)).toEqual(['month', 'total'].map((per) => `the log keeps 30 days, so a budget with per: ${per} forgets older spending when the process starts again; retention_days: 0 of the log keeps everything`));
@@ -315,7 +315,7 @@ describe('what was spent', () => {
     expect(messages(await scene({ limits: [{ by: 'all', concurrent: 1 }] }))).toEqual([]);
   });
 
-  test('by another process is seen when the log is read again', async () => {
+  test('by another process is counted when the log is read again', async () => {
     const log = memoryLog();
     const clock = { now: Date.now() };
     const { gateway } = await scene({ limits: [budget(times(4))], plugins: [keeping(log)], clock });
@@ -325,7 +325,7 @@ describe('what was spent', () => {
   });
 });
 
-test('each period has every moment once, and begins with it', () => {
+test('each moment is in exactly one period, which begins at or before it', () => {
   expect(['day', 'week', 'month', 'total'].map((per) => Object.values(periodOf(per as any, noon)).map((at) => (Number.isFinite(at) ? new Date(at).toISOString().slice(0, 10) : at)))).toEqual([
     ['2026-03-01', '2026-03-02'],
     ['2026-02-23', '2026-03-02'],

@@ -1,4 +1,4 @@
-/** Limits of requests, tokens and what runs at one time, by whatever they count. */
+/** Limits of requests, tokens and concurrent requests, by each kind of value. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { hash } from 'node:crypto';
 import type { Gateway } from '../../../../core/host/plugin.ts';
@@ -12,7 +12,7 @@ const tenant = (name: string): Record<string, string> => ({ 'x-gateway-tenant-id
 const perMinute = (count: number, more: object = {}): object => ({ by: 'meta.tenant-id', requests_per_minute: count, ...more });
 
 describe('requests per minute', () => {
-  test('are refused above the limit, each value by itself, and callers without limits are told nothing', async () => {
+  test('are refused above the limit, for each value separately, and callers without limits get no limit headers', async () => {
     const { gateway, upstream } = await scene({ limits: [perMinute(2)] });
     const first = await gateway.chat({}, tenant('acme'));
     expect([first.status, first.headers.get('x-ratelimit-limit-requests'), first.headers.get('x-ratelimit-remaining-requests'), first.headers.get('x-ratelimit-reset-requests')]).toEqual([200, '2', '1', '60s']);
@@ -44,14 +44,14 @@ describe('requests per minute', () => {
     expect(await statusOf(gateway.chat({}, tenant('acme')))).toBe(429);
   });
 
-  test('are let in exactly, of 200 at one time', async () => {
+  test('are let in up to the exact limit, of 200 at one time', async () => {
     const { gateway, upstream } = await scene({ limits: [{ by: 'key', requests_per_minute: 60 }], more: { keys: [{ name: 'team', key: 'team-key-of-the-test' }] } });
     const replies = await Promise.all(Array.from({ length: 200 }, () => gateway.chat({}, { authorization: 'Bearer team-key-of-the-test' })));
     expect(tally(replies)).toEqual({ 200: 60, 429: 140 });
     expect(upstream.asked.length).toBe(60);
   });
 
-  test('that were refused count for nothing: neither there nor at another limit', async () => {
+  test('that were refused count at no limit', async () => {
     const { gateway, clock } = await scene({ limits: [perMinute(1), { by: 'all', requests_per_minute: 3 }] });
     await gateway.chat({}, tenant('acme'));
     for (let at = 0; at < 5; at++) expect(await statusOf(gateway.chat({}, tenant('acme')))).toBe(429);
@@ -63,7 +63,7 @@ describe('requests per minute', () => {
     expect(await statusOf(gateway.chat({}, tenant('acme')))).toBe(200);
   });
 
-  test('are limited for the values that match, by the strictest of several limits', async () => {
+  test('are limited for matching values, by the strictest of several limits', async () => {
     const { gateway } = await scene({ limits: [perMinute(3), perMinute(1, { match: 'free-*' })] });
     const reply = await gateway.chat({}, tenant('free-1'));
     expect([reply.headers.get('x-ratelimit-limit-requests'), await statusOf(gateway.chat({}, tenant('free-1')))]).toEqual(['1', 429]);
@@ -72,7 +72,7 @@ describe('requests per minute', () => {
     expect(tally(paying)).toEqual({ 200: 3, 429: 1 });
   });
 
-  test('of a key are limited by the key itself', async () => {
+  test('of a key are limited by the key’s own limits', async () => {
     const keys = [{ name: 'small', hash: `sha256:${hash('sha256', 'small-key')}`, limits: { requests_per_minute: 1 } }, { name: 'large', key: 'large-key' }];
     const { gateway } = await scene({ more: { keys } });
     const small = { 'x-api-key': 'small-key' };
@@ -85,7 +85,7 @@ describe('requests per minute', () => {
     expect([await statusOf(gateway.chat({}, headers)), await statusOf(gateway.chat({}, { ...headers, 'x-gateway-team': 'other' }))]).toEqual([200, 429]);
   });
 
-  test('go on counting after a reload of the config', async () => {
+  test('keep their count after a reload of the config', async () => {
     const states = new States();
     const one = await scene({ limits: [perMinute(2)], states });
     await one.gateway.chat({}, tenant('acme'));
@@ -94,7 +94,7 @@ describe('requests per minute', () => {
     expect([await statusOf(two.gateway.chat({}, tenant('acme'))), await statusOf(two.gateway.chat({}, tenant('acme')))]).toEqual([200, 429]);
   });
 
-  test('of which more were let in than a smaller limit allows have room at the time that a refusal names', async () => {
+  test('above a limit that was lowered have room at the time that the refusal names', async () => {
     const [states, clock] = [new States(), { now: noon }];
     const one = await scene({ limits: [perMinute(10)], states, clock });
     for (let at = 0; at < 4; at++) {
@@ -110,7 +110,7 @@ describe('requests per minute', () => {
     expect(await statusOf(two.gateway.chat({}, tenant('acme')))).toBe(200);
   });
 
-  test('that a provider fails to answer count, and those that are refused before routing do not', async () => {
+  test('that a provider fails to answer count, and requests that are refused before routing do not', async () => {
     const { gateway } = await scene({ limits: [perMinute(2)], step: answers({ error: { message: 'no' } }, { status: 500 }) });
     expect(await statusOf(gateway.chat({ model: 'none' }, tenant('acme')))).toBe(404);
     expect(await statusOf(gateway.chat({ temperature: 'hot' }, tenant('acme')))).toBe(400);
@@ -121,7 +121,7 @@ describe('requests per minute', () => {
 describe('tokens per minute', () => {
   const limits = [{ by: 'meta.tenant-id', tokens_per_minute: 2000 }];
 
-  test('are held while the request runs, and settled with what it used', async () => {
+  test('are held while the request runs, and replaced by its usage', async () => {
     const held = gate();
     const { gateway, upstream } = await scene({ limits, step: held.step });
     const first = gateway.chat({ max_tokens: 1500 }, tenant('acme'));
@@ -133,12 +133,12 @@ describe('tokens per minute', () => {
     await (await first).text();
     const next = await gateway.chat({ max_tokens: 600 }, tenant('acme'));
     expect([next.status, next.headers.get('x-ratelimit-limit-tokens'), next.headers.get('x-ratelimit-reset-tokens')]).toEqual([200, '2000', '60s']);
-    // 15 used by the first, 600 and the prompt held by this one
+    // the first request used 15; this one holds 600 and its prompt
     expect(Number(next.headers.get('x-ratelimit-remaining-tokens'))).toBeGreaterThan(2000 - 15 - 600 - 20);
     expect(Number(next.headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(2000 - 15 - 600);
   });
 
-  test('are taken to be 1,024 for an answer without a limit, for each of several answers', async () => {
+  test('are assumed to be 1,024 for an answer without a limit, for each of several answers', async () => {
     const { gateway } = await scene({ limits });
     const reply = await gateway.chat({}, tenant('acme'));
     expect(2000 - Number(reply.headers.get('x-ratelimit-remaining-tokens'))).toBeGreaterThan(1024);
@@ -166,7 +166,7 @@ describe('tokens per minute', () => {
     expect(upstream.asked.length).toBe(0);
   });
 
-  test('of a stream whose client has left are those that came', async () => {
+  test('of a stream whose client has left are those that arrived', async () => {
     const { gateway } = await scene({ limits, step: streams(said('Hello,').slice(0, 2), { end: 'hang' }) });
     const reply = await gateway.chat({ stream: true, max_tokens: 1500 }, tenant('acme'));
     await reply.body?.cancel();
@@ -193,7 +193,7 @@ describe('requests at one time', () => {
     expect(await statusOf(gateway.chat({}, tenant('acme')))).toBe(200);
   });
 
-  test('end when their client leaves, their provider fails, or their stream is cut', async () => {
+  test('stop counting when their client leaves, their provider fails, or their stream is cut', async () => {
     const { gateway, upstream } = await scene({ limits: [{ by: 'all', concurrent: 1 }], step: streams(said('Hello,').slice(0, 2), { end: 'hang' }) });
     const reply = await gateway.chat({ stream: true });
     expect(await statusOf(gateway.chat({}))).toBe(429);
@@ -215,7 +215,7 @@ describe('limits by provider and model', () => {
     return { ...found, second };
   };
 
-  test('pass a provider by that has no room, and refuse where none has', async () => {
+  test('skip a provider that has no room, and refuse where none has', async () => {
     const { gateway, upstream, second } = await both([{ by: 'provider', requests_per_minute: 2 }]);
     const asked: (string | null)[] = [];
     for (let at = 0; at < 4; at++) asked.push((await gateway.chat({})).headers.get('x-provider'));
@@ -239,7 +239,7 @@ describe('limits by provider and model', () => {
     await second.close();
   });
 
-  test('count what is asked when a request moves on, and let go of the one before', async () => {
+  test('count the next provider of a request, and release the previous one', async () => {
     const { gateway, upstream, second } = await both([{ by: 'provider', concurrent: 1 }, { by: 'model', concurrent: 5 }]);
     upstream.script(answers('no', { status: 500 }));
     const held = gate();
@@ -277,21 +277,21 @@ describe('limits by provider and model', () => {
     await second.close();
   });
 
-  test('that refuse tell a limited caller how much is left all the same', async () => {
+  test('that refuse still tell a limited caller how much is left', async () => {
     const { gateway } = await scene({ limits: [{ by: 'provider', requests_per_minute: 1 }, { by: 'all', requests_per_minute: 10, budget: { dollars: '1', per: 'day' } }] });
     expect(await statusOf(gateway.chat({}))).toBe(200);
     const refused = await gateway.chat({});
     expect([refused.status, refused.headers.get('x-ratelimit-limit-requests'), refused.headers.get('x-ratelimit-remaining-requests'), refused.headers.get('x-budget-remaining')]).toEqual([429, '1', '0', '0.99998']);
   });
 
-  test('refuse a model whose limit is reached, whatever its name', async () => {
+  test('refuse a model whose limit is reached, by any of its names', async () => {
     const { gateway } = await scene({ limits: [{ by: 'model', match: 'thinker', requests_per_minute: 1 }] });
     expect([await statusOf(gateway.chat({ model: 'thinker' })), await statusOf(gateway.chat({ model: 'thinker-2025' })), await statusOf(gateway.chat({ model: 'up/thinker' })), await statusOf(gateway.chat({}))]).toEqual([200, 429, 429, 200]);
   });
 });
 
 describe('a dry run', () => {
-  test('shows the limits of its caller, and takes nothing', async () => {
+  test('shows the limits of its caller, and uses nothing of them', async () => {
     const { gateway } = await scene({ limits: [perMinute(1, { tokens_per_minute: 5000, concurrent: 2, budget: { dollars: '1', per: 'day' } })] });
     const dry = { ...tenant('acme'), 'x-dry-run': 'true' };
     for (let at = 0; at < 3; at++) {
@@ -310,7 +310,7 @@ describe('a dry run', () => {
   });
 });
 
-test('a kept answer counts as a request, and takes no tokens, no concurrency and no dollars', async () => {
+test('a cached answer counts as a request, and uses no tokens, no concurrency and no dollars', async () => {
   const limits = [perMinute(3, { tokens_per_minute: 5000, concurrent: 1, budget: { dollars: '0.00002', per: 'day' } })];
   const { gateway, upstream } = await scene({ limits });
   const ask = async (): Promise<Response> => await gateway.chat({ max_tokens: 5 }, { ...tenant('acme'), 'x-cache': 'on' });
@@ -318,18 +318,18 @@ test('a kept answer counts as a request, and takes no tokens, no concurrency and
   expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
   expect(replies.slice(0, 3).map(({ headers }) => [headers.get('x-cache'), headers.get('x-ratelimit-remaining-requests')])).toEqual([['miss', '2'], ['hit', '1'], ['hit', '0']]);
   expect(upstream.asked.length).toBe(1);
-  // 15 tokens of the first; its budget is spent, and the hits need none
+  // the first request used 15 tokens and the budget; hits need no budget
   expect(replies[2]?.headers.get('x-ratelimit-remaining-tokens')).toBe('4985');
   expect(gateway.records.slice(0, 3).map(({ cost }) => cost)).toEqual(['0.00002', '0', '0']);
 });
 
-test('are off where the plugin is not listed', async () => {
+test('limits are off where the plugin is not listed', async () => {
   const { gateway } = await scene({ config: (url) => ({ ...oneUpstream(url, { limits: [perMinute(1)] }), plugins: ['endpoints/chat-completions', 'metadata/headers', 'auth/keys', 'stream/upstream', 'dialects/openai-chat'] }) });
   expect([await statusOf(gateway.chat({}, tenant('acme'))), await statusOf(gateway.chat({}, tenant('acme')))]).toEqual([200, 200]);
 });
 
 describe('a target that is asked again', () => {
-  test('stays held while another one is asked beside it', async () => {
+  test('stays held while another target is asked in parallel', async () => {
     const held = gate();
     const [one, two] = [await startUpstream(answers({ error: { message: 'reasoning_effort is not supported' } }, { status: 400 }), held.step), await startUpstream(() => {})];
     onTestFinished(async () => void (await Promise.all([one.close(), two.close()])));

@@ -4,7 +4,7 @@ import { ParentCounts } from '../../../../plugins/route/limits/counts/parent.ts'
 
 const noon = Date.UTC(2026, 5, 15, 12);
 
-/** The parent of workers, with a budget in all of each value. */
+/** The parent of workers, with a total budget for each value. */
 function scene() {
   const clock = { now: noon };
   const memory = new MemoryLedger(() => clock.now);
@@ -23,7 +23,7 @@ function scene() {
     settle: (id: string): unknown => counts.answer({ what: 'settle', name: id, subjects: [id], tokens: 0 }, 1),
     charge: (id: string): unknown => counts.answer({ what: 'charge', name: `charge ${id}`, subjects: [subject(id)], pico: '7', at: noon }, 1),
     spent: (id: string): unknown => (counts.answer({ what: 'levels', subjects: [subject(id)] }, 1) as any)[0].budgets[0].spent,
-    /** What the parent does every half a minute. */
+    /** The work of the parent every half minute. */
     pass(): void {
       clock.now += 61_000;
       begin('other');
@@ -32,7 +32,7 @@ function scene() {
   };
 }
 
-test('the parent of workers forgets values that callers made up and that spent nothing, though their budget has no end', () => {
+test('the parent of workers removes values that callers made up and that spent nothing, although their budget has no end', () => {
   const { counts, begin, settle, charge, spent, pass } = scene();
   for (let at = 0; at < 100; at++) {
     begin(`free ${at}`);
@@ -49,7 +49,7 @@ test('the parent of workers forgets values that callers made up and that spent n
   expect(spent('payer')).toBe('7');
 });
 
-test('a charge that comes a moment after its hold was let go of is not lost', () => {
+test('a charge that comes a moment after the release of its hold is not lost', () => {
   const { begin, settle, charge, spent, pass } = scene();
   begin('late');
   settle('late');

@@ -43,7 +43,7 @@ test.each([['primary', 0], ['primary', 1], ['primary', 2], ['replica', 4]])('eac
   expect(messages()).toEqual([]);
 });
 
-test('gateways at different nodes count together, and so do those that are told of a node in another place', async () => {
+test('gateways at different nodes count together, also where a node is announced under another address', async () => {
   const three = limited('together', { requests: 3, tokens: 1000, concurrent: 3, budgets: [{ per: 'month', pico: 1000n, refusesUnknown: false }] });
   const proxy = await proxyTo(node(2).url);
   onTestFinished(() => proxy.close());
@@ -52,12 +52,12 @@ test('gateways at different nodes count together, and so do those that are told 
   for (const ledger of ledgers) expect((await ledger.reserve(asking([three]))).refusal?.lack).toBe('requests');
 });
 
-test('the database of the address that a cluster does not have is not replaced by the first one', async () => {
+test('a database number that a cluster does not have is not replaced by database 0', async () => {
   const { client } = await opened(`${node(0).url}/3`);
   expect([client.isAway, await client.health()]).toEqual([true, { connected: false, error: 'no_database' }]);
 });
 
-test('while one primary hangs, no look finds the cluster well, and once it is back each does', async () => {
+test('while one primary hangs, each health check fails, and each succeeds once it is back', async () => {
   const admins = cluster.nodes.map(adminOf);
   for (const admin of admins) await admin.config('SET', 'cluster-replica-no-failover', 'yes');
   const { client } = await opened(node(0).url);
@@ -74,7 +74,7 @@ test('while one primary hangs, no look finds the cluster well, and once it is ba
   for (const admin of admins) await admin.config('SET', 'cluster-replica-no-failover', 'no');
 }, 60_000);
 
-test('a node that cannot be reached where the cluster says it is is told of with what went wrong there', async () => {
+test('a node that cannot be reached at its announced address is reported with its error', async () => {
   const admins = cluster.nodes.map(adminOf);
   for (const admin of admins) await admin.config('SET', 'cluster-announce-port', '1');
   await expect.poll(async () => String(await admins[0]?.call('CLUSTER', 'SLOTS')), { timeout: 20_000 }).not.toMatch(/127\.0\.0\.1,(?!1,)/);
@@ -84,7 +84,7 @@ test('a node that cannot be reached where the cluster says it is is told of with
   await expect.poll(() => client.isAway, { timeout: 20_000 }).toBe(false);
 }, 60_000);
 
-test('a primary that hangs fails no request and is followed by its replica, by which everything counts on', async () => {
+test('a primary that hangs fails no request, and its replica takes over with all counts', async () => {
   const names = ['model-gateway:{limits}:alive'] as const;
   const ids = await Promise.all(cluster.nodes.map((one) => adminOf(one).call('CLUSTER', 'MYID') as Promise<string>));
   const owner = await ownerOf(names[0]);
@@ -108,12 +108,12 @@ test('a primary that hangs fails no request and is followed by its replica, by w
   await expect.poll(async () => (await touch(ledger), (await near.levels([one]))[0]), { timeout: 20_000 }).toMatchObject({ requests: 12, running: 12 });
   for (const hold of holds) ledger.settle(hold, 0);
   await expect.poll(async () => (await touch(ledger), (await near.levels([one]))[0]?.running), { timeout: 20_000 }).toBe(0);
-  // more than once each where a node that has not yet heard of the new primary sends the gateway to the former one
+  // more than once each where a node that does not know the new primary yet sends the gateway to the former one
   const both = ['Redis does not answer; until it does, nothing is shared with other gateways', 'Redis answers again'];
   expect(messages()).toEqual(Array.from({ length: Math.max(1, messages().length / 2) }, () => both).flat());
 }, 60_000);
 
-/** Waits until the replica of a primary has all that was written there before: a replica that takes over earlier has lost it. */
+/** Waits until the replica of a primary has all earlier writes: a replica that takes over before that has lost some. */
 async function copied(primary: RedisServer): Promise<void> {
   const admin = adminOf(primary);
   await admin.set('model-gateway:{limits}:copied', 'so far');

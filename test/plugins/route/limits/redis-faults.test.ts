@@ -1,4 +1,4 @@
-/** What goes wrong between a ledger and its Redis: replies that are late or lost, errors, failovers. Each request counts once all the same. */
+/** Faults between a ledger and its Redis: replies that are late or lost, errors, failovers. Each request still counts once. */
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { RedisClient } from '../../../../core/host/redis.ts';
@@ -19,7 +19,7 @@ const forget = async (): Promise<void> => void (await own.redis.del('model-gatew
 const budget = (pico: bigint) => ({ per: 'month' as const, pico, refusesUnknown: false });
 
 
-describe('what a request holds', () => {
+describe('the hold of a request', () => {
   test.each([['a request', false, 3], ['a look', true, 2]])('stands and is let go where %s is given up, and the gateway gets another name while a reply is on its way', async (what, isLook, count) => {
     const one = limited(what, { concurrent: 5 });
     const { ledger, proxy } = await farFrom(own.server.url);
@@ -28,7 +28,7 @@ describe('what a request holds', () => {
     const late = ledger.reserve(asking([one], { isLook }));
     await pause(250);
     proxy.delayMs = 100;
-    // asked under the former name, and answered after the one that is given up
+    // sent under the former name, and answered after the call that is given up
     const running = holdOf(ledger, [one]);
     const holds = [(await late).hold, await holdOf(ledger, [one]), await running].filter((hold) => hold !== null);
     proxy.delayMs = 0;
@@ -37,7 +37,7 @@ describe('what a request holds', () => {
     await expect.poll(async () => (await touch(ledger), (await seen(one))?.running)).toBe(0);
   });
 
-  test('of more values than one call takes is let go, where it ends while the gateway makes itself known', async () => {
+  test('on more values than one call takes is released if the request ends while the gateway registers itself', async () => {
     const all = Array.from({ length: 450 }, (_, at) => limited(`many-${at}`, { concurrent: 9 }));
     const { ledger, proxy } = await farFrom(own.server.url);
     const holds = await Promise.all(all.map((one, at) => holdOf(ledger, [one, all[(at + 1) % 450] as Subject])));
@@ -52,7 +52,7 @@ describe('what a request holds', () => {
     await expect.poll(async () => (await touch(ledger), (await near.levels(all)).reduce((sum, { running }) => sum + running, 0))).toBe(0);
   });
 
-  test('is never less than nothing after a failover to a replica that was behind', async () => {
+  test('is never negative after a failover to a replica that was behind', async () => {
     const replica = await startRedis();
     const two = new Redis(replica.url);
     onTestFinished(async () => {
@@ -75,7 +75,7 @@ describe('what a request holds', () => {
     await expect.poll(async () => (await touch(ledger), (await near.levels([one]))[0]?.running)).toBe(1);
   });
 
-  test('of a value without a limit of tokens is no token', async () => {
+  test('on a value without a limit of tokens has no tokens', async () => {
     const [tight, free] = [limited('tight', { tokens: 1000 }), limited('free', { requests: 100 })];
     const ledger = ledgerOver(await connected(own.server.url));
     const hold = await holdOf(ledger, [tight, free], { tokens: 500 });
@@ -88,7 +88,7 @@ describe('what a request holds', () => {
 });
 
 describe('what was spent', () => {
-  test('while one gateway had no Redis, and another one has read in the log, counts once', async () => {
+  test('counts once if one gateway had no Redis and another one has read it in the log', async () => {
     const paid = limited('paid', { budgets: [budget(1000n)] });
     const log = { sum: 0n };
     const tell = (ledger: RedisLedger): void => ledger.atLeast([{ subject: paid, per: 'month', start: periodOf('month', Date.now()).start, pico: log.sum }]);
@@ -108,7 +108,7 @@ describe('what was spent', () => {
     await spend(near, 10n);
     await away();
     await spend(far, 100n);
-    // what each gateway does once a minute
+    // the work of each gateway once a minute
     tell(near);
     await back();
     await touch(far);
@@ -116,7 +116,7 @@ describe('what was spent', () => {
     await expect.poll(async () => (await seen(paid))?.budgets[0]?.spent).toBe(121n);
   });
 
-  test('fits to the last digit where the budget is larger than a number of Lua', async () => {
+  test('is exact where the budget is larger than a number of Lua', async () => {
     const ledger = ledgerOver(await connected(own.server.url));
     for (let at = 0; at < 60; at++) {
       const cap = 9_000_000n * 10n ** 12n - BigInt(at) * 12_345_678_901_234n - 1n;
@@ -126,7 +126,7 @@ describe('what was spent', () => {
     }
   });
 
-  test('of days that are over is forgotten in the parent of workers', () => {
+  test('on past days is removed from the parent of workers', () => {
     const counts = new ParentCounts(new MemoryLedger(Date.now));
     const { start } = periodOf('day', Date.now());
     const subject = { id: 'meta.x a', by: 'meta.x', value: 'a', caps: { requests: null, tokens: null, concurrent: null, budgets: [] } };
@@ -139,7 +139,7 @@ describe('what was spent', () => {
 });
 
 describe('a request counts once', () => {
-  test('where Redis refused it, its reply was lost, and the gateway let it in', async () => {
+  test('if Redis refused it, the reply of Redis was lost, and the gateway let it in', async () => {
     const three = limited('three', { requests: 3 });
     const { ledger: far, proxy } = await farFrom(own.server.url);
     const near = ledgerOver(await connected(own.server.url));
@@ -152,7 +152,7 @@ describe('a request counts once', () => {
     await expect.poll(async () => (await touch(far), (await seen(three))?.requests)).toBe(4);
   });
 
-  test('where Redis has no memory left for several at one time', async () => {
+  test('if Redis has no memory left for several at one time', async () => {
     const one = limited('full', { requests: 100_000, tokens: 1_000_000, budgets: [budget(10n ** 9n)] });
     const ledger = ledgerOver(await connected(own.server.url));
     onTestFinished(async () => void (await own.redis.config('SET', 'maxmemory', '0')));
@@ -170,7 +170,7 @@ describe('a request counts once', () => {
     await expect.poll(async () => (await touch(ledger), await seen(one))).toMatchObject({ requests: 300, tokens: 1500, running: 0, budgets: [{ spent: 900n, held: 0n }] });
   });
 
-  test('where Redis takes no writes for long, and each request tells it no more than the one before', async () => {
+  test('if Redis refuses writes for long, and each call sends no more than the one before', async () => {
     const one = limited('refused', { requests: 100_000 });
     const ledger = ledgerOver(await connected(own.server.url));
     onTestFinished(async () => void (await own.redis.config('SET', 'min-replicas-to-write', '0')));
@@ -180,7 +180,7 @@ describe('a request counts once', () => {
       for (let at = 0; at < requests; at++) ledger.settle(await holdOf(ledger, [one]), 0);
       return (await heard()) - before;
     };
-    // no replica is there, so Redis refuses each write
+    // there is no replica, so Redis refuses each write
     await own.redis.config('SET', 'min-replicas-to-write', '1');
     const first = await bytesOf(50);
     await bytesOf(150);
@@ -189,18 +189,18 @@ describe('a request counts once', () => {
     await expect.poll(async () => (await touch(ledger), (await seen(one))?.requests)).toBe(250);
   });
 
-  test('where Redis is slow and has just begun, so that it knows no script', async () => {
+  test('if Redis is slow and has just started, so that it knows no script', async () => {
     const three = limited('begun', { requests: 3 });
     const near = ledgerOver(await connected(own.server.url));
     for (let at = 0; at < 2; at++) await near.reserve(asking([three]));
     const { ledger: far, proxy } = await farFrom(own.server.url);
     await own.redis.script('FLUSH');
-    // two such answers are too late, one is not, with as much time as there can be for a busy machine
+    // two such answers are too late, one is in time, with the most room for a busy machine
     proxy.delayMs = 155;
     expect((await far.reserve(asking([three]))).levels[0]?.requests).toBe(3);
   });
 
-  test('where it used more tokens than Redis can count', async () => {
+  test('if it used more tokens than Redis can count', async () => {
     const one = limited('endless', { tokens: 1000 });
     const client: RedisClient = await connected(own.server.url);
     const ledger = ledgerOver(client);
@@ -212,7 +212,7 @@ describe('a request counts once', () => {
 });
 
 describe('a minute is any 60 s', () => {
-  test('also of what Redis hears late', async () => {
+  test('also for events that reach Redis late', async () => {
     const two = limited('late', { requests: 2 });
     const clock = { shift: -58_000 };
     const { ledger: far, away, back } = await farFrom(own.server.url, { clock: () => Date.now() + clock.shift });
@@ -229,7 +229,7 @@ describe('a minute is any 60 s', () => {
 
   const names = ['model-gateway:{limits}:requests:meta.x shifted', 'model-gateway:{limits}:requests-order:meta.x shifted'] as const;
 
-  test('where the clock of Redis was set back by an hour', async () => {
+  test('also if the clock of Redis was set back by an hour', async () => {
     const two = limited('shifted', { requests: 2 });
     const ledger = ledgerOver(await connected(own.server.url));
     for (let at = 0; at < 2; at++) await ledger.reserve(asking([two]));
@@ -247,7 +247,7 @@ describe('a minute is any 60 s', () => {
     expect(refusal?.waitMs).toBeLessThanOrEqual(60_000);
   });
 
-  test('where Redis has evicted a part of what it counted', async () => {
+  test('also if Redis has evicted a part of its counts', async () => {
     const five = limited('shifted', { requests: 5 });
     const ledger = ledgerOver(await connected(own.server.url));
     for (let at = 0; at < 3; at++) await ledger.reserve(asking([five]));
@@ -256,8 +256,8 @@ describe('a minute is any 60 s', () => {
   });
 });
 
-describe('what Redis has missed', () => {
-  test('is told in calls of a thousand amounts at most, and each amount once', () => {
+describe('a count that Redis has missed', () => {
+  test('is sent in calls of at most a thousand amounts, each amount once', () => {
     const missed = new Missed();
     const now = Date.now();
     const values = Array.from({ length: 30 }, (_, at) => limited(`v-${at}`, { requests: 5, tokens: 5 }));
@@ -276,7 +276,7 @@ describe('what Redis has missed', () => {
     expect([requests, tokens]).toEqual([30 * 600, 30 * 600 * 7]);
   });
 
-  test('is forgotten where nothing of it counts any more', () => {
+  test('is dropped when it no longer counts', () => {
     const missed = new Missed();
     for (let at = 0; at < 20_000; at++) missed.requests([limited(`made-up-${at}`, { requests: 5 })], at * 1000);
     let told = 0;
@@ -287,8 +287,8 @@ describe('what Redis has missed', () => {
     expect(told).toBeLessThan(1100);
   });
 
-  // the time is that of one request: a machine that stands still meanwhile makes it longer
-  test('of ten thousand values keeps no request waiting', { retry: 2 }, async () => {
+  // the time is that of one request: a pause of the machine makes it longer
+  test('for ten thousand values delays no request', { retry: 2 }, async () => {
     const { ledger, proxy, away, back } = await farFrom(own.server.url);
     await touch(ledger);
     await away();
@@ -308,7 +308,7 @@ describe('the keys of a budget', () => {
   const total = (value: string): Subject => limited(value, { budgets: [{ per: 'total', pico: 100n, refusesUnknown: false }] });
   const hour = 3_600_000;
 
-  test('go within an hour where nothing was spent, and those of what is held within a day: callers make up values', async () => {
+  test('expire within an hour if nothing was spent, and those of holds within a day, because callers make up values', async () => {
     const ledger = ledgerOver(await connected(own.server.url));
     const [refused, free] = [total('refused'), total('free')];
     expect((await ledger.reserve(asking([refused], { pico: 101n }))).refusal?.lack).toBe('budget');
@@ -317,7 +317,7 @@ describe('the keys of a budget', () => {
     expect(Math.abs((await own.redis.pttl(keyOf('held', free))) - 12 * hour)).toBeLessThanOrEqual(12 * hour);
   });
 
-  test('of a value that asks stay, and those of one that has spent stay with its period', async () => {
+  test('stay for a value in use, and until the end of the period for a value that has spent', async () => {
     const ledger = ledgerOver(await connected(own.server.url));
     const one = total('one');
     ledger.settle(await holdOf(ledger, [one]), 0);
@@ -332,7 +332,7 @@ describe('the keys of a budget', () => {
     expect(await own.redis.pttl(keyOf('spent', one))).toBeGreaterThan(1000 * 24 * hour);
   });
 
-  test('stay with the period where it was spent while Redis was away', async () => {
+  test('stay until the end of the period if the value has spent while Redis was away', async () => {
     const { ledger, away, back } = await farFrom(own.server.url);
     const one = total('one');
     const hold = await holdOf(ledger, [one]);

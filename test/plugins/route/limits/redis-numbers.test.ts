@@ -1,4 +1,4 @@
-/** Numbers and keys at the edges of what the scripts of Redis take: amounts that are too large, a period that ends while Redis answers, keys that were evicted. */
+/** Numbers and keys at the limits of the Redis scripts: amounts that are too large, a period that ends while Redis answers, keys that were evicted. */
 import { expect, test } from 'vitest';
 import type { Level, Subject } from '../../../../plugins/route/limits/ledger.ts';
 import { MemoryLedger } from '../../../../plugins/route/limits/counts/memory.ts';
@@ -28,7 +28,7 @@ test('a day that ends while Redis answers leaves no room that the next day does 
   expect((await ledger.reserve(asking([one], { pico: 40n }))).refusal?.lack).toBe('budget');
 });
 
-test('tokens that are too many for Redis take nothing from what it is told beside them', async () => {
+test('a number of tokens that is too large for Redis does not change the other amounts', async () => {
   const [endless, plain] = [limited('endless', { tokens: 1000 }), limited('plain', { requests: 100, tokens: 1000 })];
   const { ledger, away, back } = await farFrom(own.server.url);
   await touch(ledger);
@@ -40,7 +40,7 @@ test('tokens that are too many for Redis take nothing from what it is told besid
   expect((await seen(endless))?.tokens).toBeGreaterThan(1000);
 });
 
-test('dollars that are too many for Redis count, and take nothing from those beside them', async () => {
+test('an amount of dollars that is too large for Redis counts, and does not change the other amounts', async () => {
   const [one, two] = [limited('one', { budgets: [budget('total', 9n * 10n ** 18n)] }), limited('two', { budgets: [budget('total', 100n)] })];
   const ledger = ledgerOver(await connected(own.server.url));
   ledger.seeds.read = async ({ value }) => (value === 'one' ? 8n * 10n ** 18n : 0n);
@@ -54,7 +54,7 @@ test('dollars that are too many for Redis count, and take nothing from those bes
 test.each([
   ['tokens', 'tokens-held:meta.x', { tokens: 100 }, (level?: Level) => level?.tokens],
   ['dollars', 'held:total 0:meta.x', { budgets: [budget('total', 100n)] }, (level?: Level) => Number(level?.budgets[0]?.held)],
-])('held %s that Redis has evicted are told again, and are never less than nothing', async (what, key, caps, read) => {
+])('held %s that Redis has evicted are sent again, and are never negative', async (what, key, caps, read) => {
   const one = limited(what, caps);
   const ledger = ledgerOver(await connected(own.server.url));
   const first = await holdOf(ledger, [one], { tokens: 60, pico: 60n });
@@ -64,7 +64,7 @@ test.each([
   await expect.poll(async () => (await touch(ledger), read(await seen(one)))).toBe(20);
 });
 
-test('a window of which Redis has evicted the amounts refuses with a time to wait, whatever another gateway tells late', async () => {
+test('a window whose amounts Redis has evicted refuses with a time to wait, also after a late report of another gateway', async () => {
   const one = limited('evicted', { tokens: 100 });
   const clock = { shift: 0 };
   const { ledger, client, away, back } = await farFrom(own.server.url, { clock: () => Date.now() + clock.shift });
@@ -87,7 +87,7 @@ test('a window of which Redis has evicted the amounts refuses with a time to wai
   expect((await client.health()).connected).toBe(true);
 });
 
-test('tokens that are too many for an exact sum are forgotten in memory too, and those beside them count', () => {
+test('a number of tokens that is too large for an exact sum is left out in memory too, and other amounts count', () => {
   const clock = { now: Date.UTC(2030, 0, 1) };
   const memory = new MemoryLedger(() => clock.now);
   const one = limited('endless', { tokens: 1000 });
@@ -101,7 +101,7 @@ test('tokens that are too many for an exact sum are forgotten in memory too, and
   expect(memory.levels([one])[0]?.tokens).toBe(0);
 });
 
-test('the name of the era that Redis has evicted is there again, and nothing counts twice', async () => {
+test('the evicted name of the era is written to Redis again, and nothing counts twice', async () => {
   const one = limited('era', { requests: 100 });
   const ledger = ledgerOver(await connected(own.server.url), { leaseMs: 300 });
   for (let at = 0; at < 6; at++) ledger.settle(await holdOf(ledger, [one]), 0);
@@ -112,7 +112,7 @@ test('the name of the era that Redis has evicted is there again, and nothing cou
   expect((await seen(one))?.requests).toBe(6);
 });
 
-test('requests of which there are more than a smaller limit allows have room when enough of them are 60 s old', async () => {
+test('requests above a limit that was lowered have room when enough of them are 60 s old', async () => {
   const one = limited('smaller', { requests: 10 });
   const clock = { shift: -50_000 };
   const { ledger, away, back } = await farFrom(own.server.url, { clock: () => Date.now() + clock.shift });
@@ -126,11 +126,11 @@ test('requests of which there are more than a smaller limit allows have room whe
   await expect.poll(async () => (await touch(ledger), await seen(one))).toMatchObject({ requests: 2, requestsWaitMs: null });
   const { refusal } = await ledger.reserve(asking([limited('smaller', { requests: 1 })]));
   expect(refusal?.lack).toBe('requests');
-  // the older of them is 60 s old within 10 s, and the other one counts on
+  // the older request is 60 s old within 10 s, and the other one still counts
   expect(refusal?.waitMs).toBeGreaterThan(10_000);
 });
 
-test('what takes nothing has room where more was taken than may be', async () => {
+test('an amount of 0 has room even where more than the limit was taken', async () => {
   const one = limited('overspent', { tokens: 100, budgets: [budget('day', 100n)] });
   const ledger = ledgerOver(await connected(own.server.url));
   const hold = await holdOf(ledger, [one]);

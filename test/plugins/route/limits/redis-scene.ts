@@ -30,7 +30,7 @@ export function ledgerOver(redis: RedisClient, more: { leaseMs?: number; clock?:
 /** A Redis for the tests of a file, empty before each of them. */
 export interface OwnRedis {
   readonly server: RedisServer;
-  /** Past all gateways. */
+  /** A connection of the test, not of a gateway. */
   readonly redis: Redis;
 }
 
@@ -48,20 +48,20 @@ export function redisOfFile(): OwnRedis {
   return own;
 }
 
-/** What Redis has of a value, as another gateway reads it. */
+/** The counts of a value in Redis, as another gateway reads them. */
 export async function seenIn({ server }: OwnRedis, subject: Subject, clock: () => number = Date.now): Promise<Level | undefined> {
   const [level] = await ledgerOver(await connected(server.url), { clock }).levels([subject]);
   return level;
 }
 
-/** A ledger, and the way to its Redis. */
+/** A ledger, and the proxy before its Redis. */
 export interface Far {
   readonly ledger: RedisLedger;
   readonly client: RedisClient;
   readonly proxy: Proxy;
-  /** No connection, until the proxy is open again. */
+  /** Closes the proxy: there is no connection until it opens again. */
   away(): Promise<void>;
-  /** Connected again. */
+  /** Opens the proxy, and resolves when the ledger is connected. */
   back(): Promise<void>;
 }
 
@@ -77,13 +77,13 @@ export async function farFrom(url: string, more: Parameters<typeof ledgerOver>[1
   return { ledger: ledgerOver(client, more), client, proxy, away: () => until(true), back: () => until(false) };
 }
 
-/** A value that is limited so. */
+/** A value with these limits. */
 export const limited = (value: string, caps: Partial<Subject['caps']>): Subject => ({ id: `meta.x ${value}`, by: 'meta.x', value, caps: { requests: null, tokens: null, concurrent: null, budgets: [], ...caps } });
 export const asking = (subjects: readonly Subject[], more: Partial<Ask> = {}): Ask => ({ subjects, tokens: 10, pico: 1n, isLight: false, isLook: false, ...more });
-/** What a request holds that was let in. */
+/** The hold of a request that was let in. */
 export const holdOf = async (ledger: RedisLedger, subjects: readonly Subject[], more: Partial<Ask> = {}): Promise<Hold> => (await ledger.reserve(asking(subjects, more))).hold as Hold;
 
 /** A value with room for every test. */
 export const other = limited('other', { requests: 1000, concurrent: 1000 });
-/** A request that begins and ends, so that the gateway makes itself known where it has to. */
+/** Begins and ends a request, so that the gateway registers itself in Redis if it must. */
 export const touch = async (ledger: RedisLedger): Promise<void> => ledger.settle(await holdOf(ledger, [other]), 0);

@@ -17,7 +17,7 @@ const limits = [{ by: 'key', tokens_per_minute: 100_000, concurrent: 5, budget: 
 test.each([
   ['a free model', 'caller-1', { free: true }],
   ['a model whose price nobody knows', 'caller-2', { pricing: 'unknown' }],
-])('%s beside one that costs: Redis takes every command, and what was spent is the log\'s to the last digit', async (_, name, other) => {
+])('%s beside a request that costs: Redis accepts every command, and the spent sum is exactly that of the log', async (_, name, other) => {
   const config = (url: string): Record<string, unknown> => {
     const base = oneUpstream(url, { limits, keys: [{ name, key: `sk-the-key-of-${name}` }], server: { admin_open: true }, redis: { url: server.url } });
     const [plain] = base['models'] as Record<string, unknown>[];
@@ -31,7 +31,7 @@ test.each([
   expect(gateway.lines.filter((line) => line.includes('Redis refuses'))).toEqual([]);
 });
 
-test('a window whose amounts Redis has evicted, and whose order it has not, begins anew', async () => {
+test('a window whose amounts Redis has evicted, but not their order, starts again', async () => {
   const client = await connected(server.url);
   const [ledger, other] = [ledgerOver(client), ledgerOver(client)];
   const subjects = [limited('evicted', { requests: 9 })];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Refresher } from '../../../../plugins/route/limits/refresher.ts';
 
-test('many who ask while the sums are read share one more reading, which begins after the first', async () => {
+test('many requests that come while the sums are read share one more reading, which begins after the first', async () => {
   const ends: (() => void)[] = [];
   const endAll = (): void => ends.splice(0).forEach((end) => end());
   let begun = 0;
@@ -24,7 +24,7 @@ test('many who ask while the sums are read share one more reading, which begins 
   expect([begun, most]).toEqual([2, 1]);
 });
 
-test('a reading that fails does not keep the next one back', async () => {
+test('a reading that fails does not stop the next one', async () => {
   let begun = 0;
   const refresher = new Refresher(async () => {
     begun++;

@@ -1,4 +1,4 @@
-/** A gateway with limits before a scripted provider, and a clock that stands until a test moves it. */
+/** A gateway with limits and a scripted provider, and a clock that only the test moves. */
 import { onTestFinished } from 'vitest';
 import type { States } from '../../../../core/host/state.ts';
 import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
@@ -60,7 +60,7 @@ export function gate(): { readonly step: Step; letGo(): void; readonly waiting: 
 
 export const errorOf = async (response: Response): Promise<{ code: string; message: string; type: string }> => ((await response.json()) as any).error;
 
-/** How many replies had each status. */
+/** The number of replies with each status. */
 export const tally = (responses: readonly Response[]): Record<string, number> => {
   const found: Record<string, number> = {};
   for (const { status } of responses) found[status] = (found[status] ?? 0) + 1;

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(async () => await server.stop());
 
 let number = 0;
-/** A value that no other test counts. */
+/** A value that no other test uses. */
 const fresh = (): string => `tenant-${++number}`;
 
 const over = async (url: string, limits: readonly object[], { whenAway = 'local', ...setup }: SceneSetup & { whenAway?: string } = {}): Promise<Scene> =>
@@ -38,17 +38,17 @@ function sharedLog(): { readonly log: MemoryLog; readonly plugins: readonly AnyP
 }
 
 describe('four gateways', () => {
-  test('share one limit to the last request', async () => {
+  test('share one limit exactly', async () => {
     const name = fresh();
     const gateways = await Promise.all([1, 2, 3, 4].map(() => over(server.url, [{ by: 'meta.tenant-id', requests_per_minute: 100 }])));
     const replies: Response[] = [];
-    // a busy machine needs more than the 300 ms for which Redis is waited for, where all 240 are asked at once
+    // a busy machine needs more than 300 ms for 240 requests at once, and the gateway waits only that long for Redis
     for (let round = 0; round < 4; round++) replies.push(...(await Promise.all(gateways.flatMap(({ gateway }) => Array.from({ length: 15 }, () => gateway.chat(small, tenant(name)))))));
     expect(tally(replies)).toEqual({ 200: 100, 429: 140 });
     expect(replies.filter(({ status }) => status === 200).map((reply) => Number(reply.headers.get('x-ratelimit-remaining-requests'))).sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, at) => at));
   });
 
-  test('share what runs at one time, and tokens', async () => {
+  test('share limits of concurrent requests and of tokens', async () => {
     const name = fresh();
     const held = gate();
     const gateways = await Promise.all([1, 2, 3, 4].map(() => over(server.url, [{ by: 'meta.tenant-id', concurrent: 6, tokens_per_minute: 10_000 }], { step: held.step })));
@@ -71,12 +71,12 @@ describe('four gateways', () => {
     expect(spent).toBeGreaterThan(parseDollars(times(22)) as bigint);
     expect(spent).toBeLessThanOrEqual(parseDollars(times(30)) as bigint);
     const used = async (): Promise<unknown[]> => await Promise.all(gateways.map(async ({ gateway }) => ((await (await gateway.chat({ max_tokens: 1 }, { ...tenant(name), 'x-dry-run': 'true' })).json()) as any).limits?.[0]?.used));
-    // a reply does not wait for Redis to hear what the request has cost
+    // a reply does not wait until Redis has the cost of the request
     await expect.poll(async () => new Set((await used()).filter((one) => one !== undefined)).size).toBeLessThanOrEqual(1);
   });
 });
 
-test('what a request has cost counts before what it held is let go: no request of another gateway comes in between', async () => {
+test('the cost of a request counts before its hold is released: no request of another gateway gets in between', async () => {
   const name = fresh();
   const client = new Redis(server.url);
   onTestFinished(() => client.disconnect());
@@ -118,7 +118,7 @@ describe('a client that leaves while Redis is asked', () => {
 });
 
 describe('what was spent', () => {
-  test('is rebuilt from the log when Redis was emptied, to the last digit', async () => {
+  test('is rebuilt exactly from the log when Redis was emptied', async () => {
     const name = fresh();
     const { log, plugins } = sharedLog();
     const [one, two] = await Promise.all([1, 2].map(() => over(server.url, [{ by: 'meta.tenant-id', budget: { dollars: times(20), per: 'month' } }], { plugins })) as [Promise<Scene>, Promise<Scene>]);
@@ -131,7 +131,7 @@ describe('what was spent', () => {
     await expect.poll(() => used(one)).toBe(times(9));
   });
 
-  test('is shown before anybody asks, where Redis was emptied', async () => {
+  test('is shown before the first request, where Redis was emptied', async () => {
     const name = fresh();
     const { log, plugins } = sharedLog();
     log.add({ metadata: { 'tenant-id': name }, cost: times(3) });
@@ -152,7 +152,7 @@ describe('what was spent', () => {
 describe('while Redis is away', () => {
   const limits = [{ by: 'meta.tenant-id', requests_per_minute: 5, budget: { dollars: '1', per: 'day' } }];
 
-  test('`local` counts on, from what was known before, and Redis hears of it afterwards', async () => {
+  test('`local` keeps counting from the last known counts, and Redis gets the counts afterwards', async () => {
     const name = fresh();
     const proxy = await proxyTo(server.url);
     onTestFinished(() => proxy.close());
@@ -169,7 +169,7 @@ describe('while Redis is away', () => {
     await expect.poll(async () => await statusOf(near.gateway.chat(small, { ...tenant(name), 'x-dry-run': 'true' }))).toBe(429);
   });
 
-  test('`refuse` answers limited callers with 503 at once, and no one else', async () => {
+  test('`refuse` answers limited callers with 503 at once, and serves all others', async () => {
     const name = fresh();
     const proxy = await proxyTo(server.url);
     onTestFinished(() => proxy.close());
@@ -185,7 +185,7 @@ describe('while Redis is away', () => {
     await expect.poll(async () => await statusOf(gateway.chat(small, tenant(name)))).toBe(200);
   });
 
-  test('a slow Redis holds no request for a second', async () => {
+  test('a slow Redis delays no request for a second', async () => {
     const name = fresh();
     const proxy = await proxyTo(server.url);
     onTestFinished(() => proxy.close());
@@ -198,7 +198,7 @@ describe('while Redis is away', () => {
       expect(await statusOf(gateway.chat(small, tenant(name)))).toBe(200);
       took.push(performance.now() - startedAt);
     }
-    // three wait for Redis, and then it is away; a pause of this machine makes one of them longer, and not all
+    // three requests wait for Redis, then Redis counts as away; a pause of this machine makes one of them longer, not all
     expect(took.toSorted((a, b) => b - a)[2]).toBeLessThan(1000);
   });
 
@@ -206,7 +206,7 @@ describe('while Redis is away', () => {
     const counted = [{ by: 'meta.tenant-id', requests_per_minute: 50, tokens_per_minute: 10_000, budget: { dollars: '1', per: 'day' } }];
     const onceEach = (count: number): unknown[] => [count, count * 15, times(count)];
 
-    /** Both have asked once. */
+    /** Two gateways that have each sent one request. */
     async function nearAndFar(name: string): Promise<{ near: Scene; far: Scene; proxy: Proxy; letInAlone(count: number): Promise<void>; used(): Promise<unknown[]>; untilTold(): Promise<void> }> {
       const proxy = await proxyTo(server.url);
       onTestFinished(() => proxy.close());
@@ -262,7 +262,7 @@ describe('while Redis is away', () => {
     });
   });
 
-  test('a flapping Redis lets in at most a tenth too many, and none fails', async () => {
+  test('an unstable Redis lets in at most a tenth too many requests, and none fails', async () => {
     const name = fresh();
     const proxies = await Promise.all([1, 2, 3].map(() => proxyTo(server.url)));
     onTestFinished(async () => void (await Promise.all(proxies.map((proxy) => proxy.close()))));
@@ -278,7 +278,7 @@ describe('while Redis is away', () => {
         }
       }
     })();
-    // slowly where the limit is near: while Redis is away, no gateway knows of what the two others let in
+    // near the limit the requests come slowly: while Redis is away, no gateway knows the requests of the two others
     const asking = gateways.map(async ({ gateway }) => {
       for (let at = 0; at < 130; at++) {
         found.push(await statusOf(gateway.chat(small, tenant(name))));

@@ -1,4 +1,4 @@
-/** What operators see: GET /api/limits, the metrics, gateway limits. */
+/** The limits as operators see them: GET /api/limits, the metrics, gateway limits. */
 import { describe, expect, test } from 'vitest';
 import type { CallerKeys } from '../../../../core/api-key.ts';
 import { MemoryLedger } from '../../../../plugins/route/limits/counts/memory.ts';
@@ -14,7 +14,7 @@ const tenant = (name: string): Record<string, string> => ({ 'x-gateway-tenant-id
 const limits = [{ by: 'meta.tenant-id', requests_per_minute: 4, budget: { dollars: '1', per: 'day' } }, { by: 'all', concurrent: 10 }];
 
 describe('the limits', () => {
-  test('are listed with what is used of them, the fullest first', async () => {
+  test('are listed with their use, the fullest first', async () => {
     const { gateway } = await scene({ limits });
     await statusOf(gateway.chat({}, tenant('acme')));
     for (let at = 0; at < 5; at++) await statusOf(gateway.chat({}, tenant('globex')));
@@ -28,7 +28,7 @@ describe('the limits', () => {
     expect(((await (await gateway.get('/api/limits?by=all')).json()) as any).data.map(({ by }: any) => by)).toEqual(['all']);
   });
 
-  test('are asked for by what they count, and nothing else', async () => {
+  test('can be filtered by what they count, and by nothing else', async () => {
     const { gateway } = await scene({ limits });
     await statusOf(gateway.chat({}, tenant('acme')));
     const asked = async (query: string) => {
@@ -51,14 +51,14 @@ describe('the limits', () => {
     expect(text).toContain('gateway_limit_refusals_total{code="rate_limit_exceeded"} 1\n');
   });
 
-  test('make at most a hundred series each, however many values callers make up', async () => {
+  test('have at most a hundred series each, however many values callers make up', async () => {
     const { gateway } = await scene({ limits });
     await Promise.all(Array.from({ length: 150 }, (_, at) => statusOf(gateway.chat({}, tenant(`t-${at}`)))));
     const text = await (await gateway.get('/metrics')).text();
     expect(text.split('\n').filter((line) => line.startsWith('gateway_limit_used{')).length).toBe(100);
   });
 
-  test('of many values are found in slices, and requests are served in between', async () => {
+  test('of many values are collected in slices, and requests are served in between', async () => {
     const memory = new MemoryLedger(() => noon);
     const rules = new Rules({ limits: [{ by: 'meta.x', match: null, requestsPerMinute: 10, tokensPerMinute: null, concurrent: null, budget: null }] }, []);
     const use = (value: string): void => void memory.reserve(asking([rules.of('meta.x', value) as Subject]));
@@ -73,7 +73,7 @@ describe('the limits', () => {
     expect([used?.samples.length, used?.samples.slice(0, 3).map(([{ value }, amount]) => [value, amount])]).toEqual([100, [['value-1990', 3], ['value-7', 2], ['value-0', 1]]]);
   });
 
-  test('are none where the config has none', async () => {
+  test('are an empty list where the config has none', async () => {
     const { gateway } = await scene({});
     expect(await (await gateway.get('/api/limits')).json()).toEqual({ data: [], total: 0, refusals: {} });
   });

@@ -28,12 +28,12 @@ const config = {
 let gateway: Running;
 beforeAll(async () => {
   gateway = await start(config);
-  // workers whose code is not compiled yet wait longer for the parent, on a busy machine, than the half second after which they count alone
+  // on a busy machine, workers whose code is not compiled yet wait for the parent longer than half a second, and then count alone
   await Promise.all(Array.from({ length: 20 }, () => ask('rate-warm-up')));
 });
 afterAll(async () => void (await gateway.stop()));
 
-/** Each on a connection of its own, so that the workers share them. */
+/** Sends each request on a new connection, so that the workers share them. */
 const ask = (tenant: string, content = 'hi', more: object = {}): Promise<Response> =>
   fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', connection: 'close', 'x-gateway-tenant-id': tenant }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], max_tokens: 10, ...more }) });
 
@@ -42,7 +42,7 @@ const workers = (): number[] => {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter((text) => text !== '').map(Number);
 };
 
-/** So many replies, of ten connections that ask at one time. */
+/** This many replies, of ten requests at a time. */
 async function repliesTo(tenant: string, count: number): Promise<Response[]> {
   const replies: Response[] = [];
   let left = count;
@@ -53,22 +53,22 @@ async function repliesTo(tenant: string, count: number): Promise<Response[]> {
 }
 
 describe('two workers', () => {
-  // a worker that gets no answer of the parent within half a second counts alone: a machine that stands still makes it do so
-  test('share a limit of requests to the last one', { retry: 3 }, async () => {
+  // a worker that gets no answer of the parent within half a second counts alone: a pause of the machine may cause this
+  test('share a limit of requests exactly', { retry: 3 }, async () => {
     const replies = await repliesTo(`rate-${randomUUID()}`, 100);
     expect(tally(replies)).toEqual({ 200: 30, 429: 70 });
     const left = replies.filter(({ status }) => status === 200).map((reply) => Number(reply.headers.get('x-ratelimit-remaining-requests'))).sort((a, b) => a - b);
     expect(left).toEqual(Array.from({ length: 30 }, (_, at) => at));
   });
 
-  test('say together how many requests were refused', { retry: 3 }, async () => {
+  test('report the sum of refused requests', { retry: 3 }, async () => {
     const refused = async (): Promise<number> => ((await (await fetch(`${gateway.url}/api/limits`, { headers: { ...asAdmin, connection: 'close' } })).json()) as any).refusals.rate_limit_exceeded ?? 0;
     const before = await refused();
     await repliesTo(`rate-${randomUUID()}`, 40);
     for (let at = 0; at < 20; at++) expect(await refused()).toBe(before + 10);
   });
 
-  test('share a budget, and go on with it when one was killed and another took its place', async () => {
+  test('share a budget, also after one was killed and replaced', async () => {
     const spent = async (): Promise<number> => {
       const response = await ask('paid-one', 'hi', {});
       await response.text();
@@ -78,7 +78,7 @@ describe('two workers', () => {
     for (let at = 0; at < 8; at++) statuses.push(await spent());
     expect(new Set(statuses)).toEqual(new Set([200]));
     process.kill(workers()[0] as number, 'SIGKILL');
-    // until it is spent, whichever worker is asked: the last requests may have held more than they cost
+    // repeat until the budget is spent, in any worker: the last requests may have held more than they cost
     const last = async (): Promise<number[]> => [await spent().catch(() => 0), await spent().catch(() => 0), await spent().catch(() => 0)];
     await expect.poll(last).toEqual([402, 402, 402]);
     const stats = async (): Promise<any> => await (await fetch(`${gateway.url}/api/stats?by=meta.tenant-id&since=1h`, { headers: asAdmin })).json();
@@ -88,7 +88,7 @@ describe('two workers', () => {
     expect(cost).toBeLessThanOrEqual(Number(budgetOf(20)) * 1.02);
   });
 
-  test('let go of what a killed worker held', async () => {
+  test('release the holds of a killed worker', async () => {
     const ended: number[] = [];
     const running = Array.from({ length: 12 }, () => ask('many-one', '[[delay:60000]]').then(({ status }) => ended.push(status), () => ended.push(0)));
     await expect.poll(() => ended).toEqual(Array.from({ length: 7 }, () => 429));
@@ -98,7 +98,7 @@ describe('two workers', () => {
   });
 });
 
-test('what was spent before a restart is shown before anybody asks', async () => {
+test('the amount spent before a restart is shown before the first request', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-limits-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const spending = { ...config, server: { ...config.server, data_dir: folder }, limits: [{ by: 'all', budget: { dollars: '5', per: 'month' } }] };

@@ -1,4 +1,4 @@
-/** What is kept, for whom, and what a hit looks like to the caller and in the log. */
+/** Which answers are kept, for which callers, and what a hit is to the caller and in the log. */
 import { describe, expect, it } from 'vitest';
 import { EARLY, sourceOf } from '../../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../../core/host/plugin.ts';
@@ -13,8 +13,8 @@ const as = (key: string, more: Record<string, string> = on): Record<string, stri
 const withCache = (options: object): Record<string, unknown> => ({ plugins: quietPlugins.map((use) => (use === 'stream/cache' ? { use, with: options } : use)) });
 const finished = (reason: string): object => ({ ...completion('part of an ans'), choices: [{ index: 0, message: { role: 'assistant', content: 'part of an ans' }, finish_reason: reason }] });
 
-describe('a repeat at another door', () => {
-  it('has the kept answer, where it asks for the same reasoning', async () => {
+describe('a repeat at another endpoint', () => {
+  it('gets the kept answer if it asks for the same reasoning', async () => {
     const gateway = await gatewayOf(oneUpstream((await provider(counting())).url));
     await gateway.post({ model: 'thinker', messages: [{ role: 'user', content: 'hi' }], reasoning_effort: 'low' }, { headers: on });
     const again = await gateway.post({ model: 'thinker', input: 'hi', reasoning: { effort: 'low' } }, { headers: on, path: '/v1/responses' });
@@ -23,7 +23,7 @@ describe('a repeat at another door', () => {
 });
 
 describe('the cache', () => {
-  it('is off until it is asked for', async () => {
+  it('is off unless it is asked for', async () => {
     const up = await provider(counting());
     const gateway = await gatewayOf(oneUpstream(up.url));
     expect([await plain(gateway, {}, {}), await plain(gateway, {}, {})]).toEqual([{ text: 'answer 1', cache: null }, { text: 'answer 2', cache: null }]);
@@ -43,7 +43,7 @@ describe('the cache', () => {
     expect(up.asked).toHaveLength(1);
   });
 
-  it('neither reads nor writes with no-store, whatever the key and the policy say', async () => {
+  it('neither reads nor writes with no-store, whatever the key and the policy set', async () => {
     const up = await provider(counting());
     const gateway = await gatewayOf(oneUpstream(up.url, { keys: [{ ...keys[0], cache: true }], routing: { default: { cache: true } } }));
     const off = as('key-a', { 'x-cache': 'no-store' });
@@ -77,7 +77,7 @@ describe('the cache', () => {
     expect([await plain(gateway, {}, as('key-a')), await plain(gateway, {}, as('key-b')), await plain(gateway, {}, as('key-b'))].map(({ text, cache }) => [text, cache])).toEqual([['answer 1', 'miss'], ['answer 2', 'miss'], ['answer 2', 'hit']]);
   });
 
-  it('drops an answer when its time is over', async () => {
+  it('drops an answer when its lifetime is over', async () => {
     const up = await provider(counting());
     const gateway = await gatewayOf(oneUpstream(up.url, withCache({ ttl_seconds: 1 })));
     await plain(gateway);
@@ -107,7 +107,7 @@ describe('the cache', () => {
 });
 
 describe('a hit', () => {
-  it('is the recorded answer, costs nothing, and is a record of its own', async () => {
+  it('is the recorded answer, costs nothing, and has its own record', async () => {
     const up = await provider(counting());
     const gateway = await gatewayOf(oneUpstream(up.url));
     const [miss, hit] = [await gateway.chat({}, on), await gateway.chat({}, on)];
@@ -176,7 +176,7 @@ describe('a hit', () => {
     expect(gateway.records.map(({ fields, cost }) => [fields['cache'], cost])).toEqual([['miss', '0.000007'], ['hit', '0'], ['miss', '0.000007']]);
   });
 
-  it('is not said to be charged again', async () => {
+  it('has no charge of the provider', async () => {
     const up = await provider(answers({ ...completion('Hello.'), usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, cost: 0.5 } }));
     const bounded = probe(({ hooks }) => hooks.settle.tap((record) => ({ ...record, costIsUpperBound: true })));
     const gateway = await gatewayOf(oneUpstream(up.url), { plugins: [bounded] });
@@ -186,7 +186,7 @@ describe('a hit', () => {
     expect(gateway.records.map(({ providerCost, costIsUpperBound }) => [providerCost, costIsUpperBound])).toEqual([['0.5', true], [null, false]]);
   });
 
-  it('names what was adjusted, as the first answer did', async () => {
+  it('names the adjustments of the first answer', async () => {
     const up = await provider(answers({ type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Hello.' }], stop_reason: 'end_turn', usage: { input_tokens: 1, output_tokens: 1 } }));
     const gateway = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } } }));
     const [miss, hit] = [await gateway.chat({ seed: 1 }, on), await gateway.chat({ seed: 1 }, on)];
@@ -195,7 +195,7 @@ describe('a hit', () => {
     expect(gateway.records[1]?.adjustments).toEqual(gateway.records[0]?.adjustments);
   });
 
-  it('passes through the plugins that change answers, once', async () => {
+  it('passes once through the plugins that change answers', async () => {
     const up = await provider(counting());
     const marks = definePlugin({
       name: 'test/marks',
@@ -206,7 +206,7 @@ describe('a hit', () => {
     expect([await plain(gateway), await plain(gateway)]).toEqual([{ text: 'answer 1!', cache: 'miss' }, { text: 'answer 1!', cache: 'hit' }]);
   });
 
-  it('comes while the provider rests', async () => {
+  it('is given while the provider rests', async () => {
     const up = await provider(counting());
     const gateway = await gatewayOf(oneUpstream(up.url));
     await plain(gateway);
@@ -215,7 +215,7 @@ describe('a hit', () => {
     expect(await plain(gateway)).toEqual({ text: 'answer 1', cache: 'hit' });
   });
 
-  it('names the provider that gave the answer, where another one stands first', async () => {
+  it('names the provider that gave the answer, although another one is first now', async () => {
     const [one, two] = [await provider(answers('no', { status: 500 })), await provider(counting())];
     const gateway = await gatewayOf(twoUpstreams(one.url, two.url));
     await plain(gateway);
@@ -224,7 +224,7 @@ describe('a hit', () => {
     expect(gateway.records[1]?.ruledOut).toEqual([]);
   });
 
-  it('is the answer that came first, where two providers were asked at one time', async () => {
+  it('is the first answer where two providers were asked at once', async () => {
     const slow = held(answers(completion('slow')));
     const [one, two] = [await provider(slow.step), await provider(answers(completion('fast')))];
     const gateway = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', hedge_ms: 30 } } }));
@@ -235,7 +235,7 @@ describe('a hit', () => {
     expect(gateway.records[1]).toMatchObject({ cost: '0', attempts: [] });
   });
 
-  it('is none where the provider that gave the answer is gone', async () => {
+  it('is not given after the provider of the answer was removed', async () => {
     const [one, two] = [await provider(counting()), await provider(answers(completion('other')))];
     const states = new States();
     const first = await gatewayOf(twoUpstreams(one.url, two.url), { states });
@@ -245,7 +245,7 @@ describe('a hit', () => {
     expect(await plain(second)).toEqual({ text: 'other', cache: 'miss' });
   });
 
-  it('is none after the policy has got other models', async () => {
+  it('is not given after the models of the policy changed', async () => {
     const up = await provider(counting());
     const states = new States();
     const auto = (...candidates: string[]): Record<string, unknown> => ({ routing: { models: { auto: { candidates, strategy: 'ordered' } } } });
@@ -257,7 +257,7 @@ describe('a hit', () => {
     expect(await plain(third, { model: 'auto' })).toEqual({ text: 'answer 2', cache: 'hit' });
   });
 
-  it('is none for a key that may not use the model any more', async () => {
+  it('is not given to a key that may no longer use the model', async () => {
     const up = await provider(counting());
     const states = new States();
     const first = await gatewayOf(oneUpstream(up.url, { keys: [keys[0]] }), { states });
@@ -267,7 +267,7 @@ describe('a hit', () => {
   });
 });
 
-describe('an answer that is not whole', () => {
+describe('an incomplete answer', () => {
   it.each(['length', 'content_filter'])('is not kept where it ended with %s', async (reason) => {
     const up = await provider(answers(finished(reason)), counting());
     const gateway = await gatewayOf(oneUpstream(up.url));
@@ -299,10 +299,10 @@ describe('an answer that is not whole', () => {
     expect(await plain(gateway)).toEqual({ text: 'answer 1', cache: 'miss' });
   });
 
-  it('leaves no part in the answer of the provider that was asked next', async () => {
+  it('leaves no part in the kept answer of the next provider', async () => {
     const [one, two] = [await provider(streams([event({ content: 'Wrong' })], { end: 'reset', everyMs: 30 }), counting()), await provider(answers(completion('right')))];
     const gateway = await gatewayOf(twoUpstreams(one.url, two.url));
-    // a plain request whose first provider breaks off moves on; the parts of the first are no part of the kept answer
+    // a plain request whose first provider breaks off asks the next one; the kept answer has no parts of the first
     expect(await plain(gateway)).toEqual({ text: 'right', cache: 'miss' });
     expect(await plain(gateway)).toEqual({ text: 'right', cache: 'hit' });
   });
@@ -331,7 +331,7 @@ describe('a dry run', () => {
   const explained = async (response: Response): Promise<any> => (await response.json()) as any;
   const dry = { ...on, 'x-dry-run': 'true' };
 
-  it('says that the cache has the answer, and changes nothing', async () => {
+  it('says that the cache has the answer, and does not change the cache', async () => {
     const up = await provider(counting());
     const gateway = await gatewayOf(oneUpstream(up.url));
     const before = await gateway.chat({}, dry);
@@ -345,7 +345,7 @@ describe('a dry run', () => {
     expect(up.asked).toHaveLength(1);
   });
 
-  it('leaves other requests alone', async () => {
+  it('does not affect other requests', async () => {
     const up = await provider(counting());
     const gateway = await gatewayOf(oneUpstream(up.url));
     await gateway.chat({}, dry);
@@ -354,7 +354,7 @@ describe('a dry run', () => {
 });
 
 describe('another plugin that answers in place of a provider', () => {
-  it('is kept too, and asked once', async () => {
+  it('has its answer kept too, and is asked once', async () => {
     const up = await provider(counting());
     let asked = 0;
     const canned = definePlugin({

@@ -1,4 +1,4 @@
-/** Equal requests that run at one time ask once. */
+/** Equal requests that run at one time ask the provider once. */
 import { describe, expect, it } from 'vitest';
 import type { AnyPlugin } from '../../../../core/host/plugin.ts';
 import { States } from '../../../../core/host/state.ts';
@@ -12,7 +12,7 @@ import { counting, held, on, plain, streamed } from './scene.ts';
 
 const broken: Step = answers({ error: { message: 'no' } }, { status: 500 });
 
-/** Counts the requests that the cache lets go on, and those that came to it. */
+/** Counts the requests that reach the cache, and those that it passes on. */
 function passage(): { plugin: AnyPlugin; arrived: () => number; passed: () => number } {
   let [arrived, passed] = [0, 0];
   const plugin = probe(({ hooks }) => {
@@ -43,7 +43,7 @@ describe('clients that leave while they wait for an equal request', () => {
     const left = leaving.map(({ signal }) => expect(gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { headers, signal })).rejects.toThrow());
     await expect.poll(arrived).toBe(4);
     await first.asked;
-    // the one that asks is the last to leave
+    // the client of the request that asks leaves last
     for (const [at, one] of leaving.toReversed().entries()) {
       one.abort();
       await expect.poll(() => gateway.records).toHaveLength(at + 1);
@@ -55,7 +55,7 @@ describe('clients that leave while they wait for an equal request', () => {
 });
 
 describe('equal requests at one time', () => {
-  it('ask once, fifty of them, plain ones and streams', async () => {
+  it('ask the provider once for fifty requests, plain and streamed', async () => {
     const first = held(counting());
     const up = await provider(first.step, answers(completion('asked again')));
     const { plugin, arrived, passed } = passage();
@@ -63,7 +63,7 @@ describe('equal requests at one time', () => {
     const asked = Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? plain(gateway) : streamed(gateway)));
     await expect.poll(arrived).toBe(50);
     await first.asked;
-    // those that wait are before the plugins that hold limits
+    // waiting requests have not reached the plugins that hold limits
     expect(passed()).toBe(1);
     first.release();
     const all = await Promise.all(asked);
@@ -74,7 +74,7 @@ describe('equal requests at one time', () => {
     expect(new Set(gateway.records.map(({ id }) => id)).size).toBe(50);
   });
 
-  it('wait for a stream until it has come to its end', async () => {
+  it('wait for a stream until its end', async () => {
     const [begin, end] = [said('Hel', 'lo.').slice(0, 2), said('Hel', 'lo.').slice(2)];
     const rest = Promise.withResolvers<void>();
     const up = await provider(async (response) => {
@@ -93,7 +93,7 @@ describe('equal requests at one time', () => {
     expect(await second).toEqual({ text: 'Hello.', cache: 'hit' });
   });
 
-  it('of other parameters do not wait', async () => {
+  it('with other parameters do not wait', async () => {
     const first = held(counting());
     const up = await provider(first.step, answers(completion('other')));
     const gateway = await gatewayOf(oneUpstream(up.url));
@@ -129,7 +129,7 @@ describe('equal requests at one time', () => {
     expect((await asked).text).toBe('old');
   });
 
-  it('wait for one that asks for a new answer, where nothing is kept', async () => {
+  it('wait for a request for a new answer, where no answer is kept', async () => {
     const first = held(counting());
     const up = await provider(first.step, answers(completion('asked again')));
     const { plugin, arrived } = passage();
@@ -158,19 +158,19 @@ describe('equal requests at one time', () => {
   });
 });
 
-describe('where the one that asks gives no answer', () => {
+describe('where the first request gets no answer', () => {
   interface Held {
     readonly gateway: TestGateway;
     readonly up: ScriptedUpstream;
     readonly leaving: AbortController;
     release(): void;
-    /** How many requests have come to the cache. */
+    /** The number of requests that have reached the cache. */
     arrived(): number;
     readonly leader: Promise<number>;
     readonly others: ReturnType<typeof plain>[];
   }
 
-  /** The first request is asked and held; others wait for it, in this order. */
+  /** The provider holds the first request; the others wait for it, in this order. */
   async function heldAt(first: Step, { next, waiting = 2 }: { next: readonly Step[]; waiting?: number }): Promise<Held> {
     const { step, asked, release } = held(first);
     const up = await provider(step, ...next);
@@ -187,7 +187,7 @@ describe('where the one that asks gives no answer', () => {
     return { gateway, up, leaving, release, arrived, leader, others };
   }
 
-  it('the next one asks after a failure, and the others wait for that', async () => {
+  it('the next request asks after a failure, and the others wait for it', async () => {
     const { up, release, leader, others } = await heldAt(broken, { next: [counting()] });
     release();
     expect(await leader).toBe(502);
@@ -195,7 +195,7 @@ describe('where the one that asks gives no answer', () => {
     expect(up.asked).toHaveLength(2);
   });
 
-  it('the next one asks after the client has left, and the provider of the first is let go', async () => {
+  it('the next request asks after the first client has left, and the first attempt is cancelled', async () => {
     const { up, gateway, leaving, others } = await heldAt(hangs, { next: [counting()] });
     leaving.abort();
     await up.asked[0]?.closed;
@@ -203,17 +203,17 @@ describe('where the one that asks gives no answer', () => {
     expect([up.asked.length, gateway.records[0]?.outcome]).toEqual([2, 'gone']);
   });
 
-  it('all that are left ask for themselves after two failures', async () => {
+  it('all remaining requests ask separately after two failures', async () => {
     const last = held(counting());
     const { up, release, others } = await heldAt(broken, { next: [broken, last.step], waiting: 4 });
     release();
-    // three at one time: nobody waits for the others
+    // three at one time: no request waits for the others
     await expect.poll(() => up.asked.length).toBe(5);
     last.release();
     expect((await Promise.all(others)).map(({ text }) => text).sort()).toEqual(['answer 1', 'answer 2', 'answer 3', 'status 502']);
   });
 
-  it('no failure is counted where clients leave', async () => {
+  it('a client that leaves does not count as a failure', async () => {
     const last = held(counting());
     const { up, gateway, leaving, arrived, leader, others } = await heldAt(hangs, { next: [hangs, last.step], waiting: 0 });
     const second = new AbortController();
@@ -232,7 +232,7 @@ describe('where the one that asks gives no answer', () => {
     expect(up.asked).toHaveLength(3);
   });
 
-  it('the next one asks after a stream was torn', async () => {
+  it('the next request asks after a stream broke off', async () => {
     const first = held(streams([event({ role: 'assistant', content: 'Hel' })], { end: 'reset', everyMs: 20 }));
     const up = await provider(first.step, counting());
     const { plugin, arrived } = passage();
@@ -246,7 +246,7 @@ describe('where the one that asks gives no answer', () => {
     expect(await second).toEqual({ text: 'answer 1', cache: 'miss' });
   });
 
-  it('the next one asks after a plugin has refused the first', async () => {
+  it('the next request asks after a plugin has refused the first', async () => {
     let refused = 0;
     const refuser = probe(({ hooks }) => {
       hooks.route.tapPromise({ stage: LATE + 1 }, async (candidates) => {
@@ -262,7 +262,7 @@ describe('where the one that asks gives no answer', () => {
 });
 
 describe('a request that waits', () => {
-  it('is let go when its client leaves, and nobody waits for it', async () => {
+  it('ends when its client leaves, and delays no other request', async () => {
     const first = held(broken);
     const up = await provider(first.step, counting());
     const { plugin, arrived } = passage();
@@ -291,7 +291,7 @@ describe('a request that waits', () => {
 });
 
 describe('a request that wants a new answer', () => {
-  it('holds nobody back who may have the kept one', async () => {
+  it('does not delay requests that may have the kept answer', async () => {
     const slow = held(broken);
     const up = await provider(counting(), slow.step);
     const gateway = await gatewayOf(tireless(up.url));

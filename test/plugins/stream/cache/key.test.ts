@@ -1,4 +1,4 @@
-/** Whatever can change an answer makes another key. */
+/** Every value that can change an answer changes the key. */
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { ChatRequest } from '../../../../core/chat.ts';
@@ -12,14 +12,14 @@ import { counting, plain } from './scene.ts';
 const candidates = (...ids: string[]): Candidate[] => ids.map((id) => ({ model: { id }, reasoning: null }) as unknown as Candidate);
 const key = (request: object, { caller = 'a', of = candidates('m') }: { caller?: string | null; of?: Candidate[] } = {}): string => keyOf({ principal: { key: caller }, request: { messages: [], ...request } } as unknown as Normalised, of);
 
-/** Every place in a value, as the way to it. */
+/** The paths of all places in a value. */
 function* placesIn(value: unknown, way: readonly (string | number)[] = []): Generator<readonly (string | number)[]> {
   if (way.length > 0) yield way;
   if (typeof value !== 'object' || value === null) return;
   for (const [name, inner] of Object.entries(value)) yield* placesIn(inner, [...way, Array.isArray(value) ? Number(name) : name]);
 }
 
-/** The value with another one at this place. */
+/** A copy of the value, changed at this place. */
 function withOther(value: any, [step, ...rest]: readonly (string | number)[]): unknown {
   const other = rest.length === 0 ? otherThan(value[step as string]) : withOther(value[step as string], rest);
   return Array.isArray(value) ? value.with(step as number, other) : { ...value, [step as string]: other };
@@ -27,11 +27,11 @@ function withOther(value: any, [step, ...rest]: readonly (string | number)[]): u
 
 const otherThan = (value: unknown): unknown => (typeof value === 'string' ? `${value} ` : typeof value === 'number' ? -value - 1 : typeof value === 'boolean' ? !value : value === null ? 0 : [value]);
 
-/** What decides only how the answer is written. */
+/** Fields that change only the form of the answer. */
 const isOfForm = ([first, second]: readonly (string | number)[]): boolean => first === 'stream' || first === 'includeUsage' || (first === 'reasoning' && second === 'field');
 
 describe('the key of an answer', () => {
-  test('changes with every value at every place of a request, but for the form of the answer', () => {
+  test('changes with every value at every place of a request, except the form of the answer', () => {
     fc.assert(
       fc.property(acceptedRequest('up'), (request) => {
         const own = key(request);
@@ -44,7 +44,7 @@ describe('the key of an answer', () => {
     fc.assert(fc.property(acceptedRequest('up'), (request) => key(structuredClone(request)) === key(request)));
   });
 
-  test('is the same at every door, where nothing is asked that one wire format alone knows', () => {
+  test('is the same at every endpoint, unless the request has fields of one wire format only', () => {
     const request = { model: 'm', messages: [{ role: 'user', content: 'say "native": 1' }], rest: {}, temperature: 1 };
     const own = key(request);
     expect(key({ temperature: 1, rest: {}, messages: request.messages, model: 'm', form: 'messages', door: { id: 1 }, adjustments: [{ parameter: 'a', change: 'dropped' }] })).toBe(own);
@@ -52,12 +52,12 @@ describe('the key of an answer', () => {
     for (const way of ways) expect(new Set(['messages', 'responses', undefined].map((form) => key({ ...request, ...way, form }))).size, JSON.stringify(way)).toBe(3);
   });
 
-  test('changes with a half of a character, as a text has it that was cut', () => {
+  test('changes with half a character, as in a cut text', () => {
     const keys = ['\uD83D', '\uD83E', '\uFFFD'].map((end) => key({ messages: [{ role: 'user', content: `cut ${end}` }] }));
     expect(new Set(keys).size).toBe(3);
   });
 
-  test('changes with where one text ends and the next begins', () => {
+  test('changes with the boundary between two texts', () => {
     const said = (role: string, content: string): object => ({ role, content });
     const ways = [
       [said('user', 'ab'), said('user', 'c')],
@@ -72,7 +72,7 @@ describe('the key of an answer', () => {
     expect(key({ messages: [], model: 'ab', user: 'c' })).not.toBe(key({ messages: [said('ab', 'c')] }));
   });
 
-  test('changes with what is asked where it is no chat', () => {
+  test('changes with the input of a request that is not a chat', () => {
     const asks = [undefined, { kind: 'embeddings', inputs: ['a'] }, { kind: 'embeddings', inputs: ['a', 'b'] }, { kind: 'embeddings', inputs: [[1, 2]] }, { kind: 'embeddings', inputs: [[12]] }];
     expect(new Set(asks.map((ask) => key({ messages: [], rest: {}, ask }))).size).toBe(asks.length);
   });
@@ -82,7 +82,7 @@ describe('the key of an answer', () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  test('changes with the models behind the name, and not with their order', () => {
+  test('changes with the models of the name, and not with their order', () => {
     const lists = [['m'], ['n'], ['m', 'n'], ['m n'], ['m,n']];
     expect(new Set(lists.map((ids) => key({}, { of: candidates(...ids) }))).size).toBe(lists.length);
     expect(key({}, { of: candidates('n', 'm', 'n') })).toBe(key({}, { of: candidates('m', 'n') }));
@@ -90,7 +90,7 @@ describe('the key of an answer', () => {
   });
 });
 
-/** Another value of each parameter that a chat may have; `satisfies` finds the one that is missing here. */
+/** Another value for each parameter of a chat; `satisfies` finds a missing parameter. */
 const changes = {
   model: { model: 'thinker' },
   messages: { messages: [{ role: 'user', content: 'hi!' }] },
@@ -115,7 +115,7 @@ const changes = {
 } satisfies Record<Exclude<keyof ChatRequest, 'stream' | 'includeUsage' | 'ask' | 'form' | 'native' | 'door' | 'adjustments'>, object>;
 
 describe('a request', () => {
-  it.each(Object.entries(changes))('is asked anew with other %s', async (_, change) => {
+  it.each(Object.entries(changes))('is sent again with other %s', async (_, change) => {
     const up = await provider(counting());
     const gateway = await gatewayOf(oneUpstream(up.url));
     expect((await plain(gateway)).cache).toBe('miss');
@@ -123,7 +123,7 @@ describe('a request', () => {
     expect([(await plain(gateway, change)).cache, (await plain(gateway)).cache, up.asked.length]).toEqual(['hit', 'hit', 2]);
   });
 
-  it('is a repeat whatever its metadata and its own id are', async () => {
+  it('is a repeat with any metadata and any id', async () => {
     const up = await provider(counting());
     const gateway = await gatewayOf(oneUpstream(up.url));
     await plain(gateway);

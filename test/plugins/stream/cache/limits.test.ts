@@ -1,4 +1,4 @@
-/** What a hit takes of the limits of its caller: a request, and nothing else. */
+/** A hit counts as a request in the limits of its caller, and uses nothing else. */
 import { describe, expect, it } from 'vitest';
 import { oneUpstream } from '../../../_kit/gateway.ts';
 import { answers, completion } from '../../../_kit/upstream.ts';
@@ -16,7 +16,7 @@ describe('a limit', () => {
   it.each([
     ['of tokens', { tokens_per_minute: 100 }, { code: 'rate_limit_exceeded' }],
     ['of dollars', { budget: { dollars: '0.00011', per: 'day' } }, { code: 'budget_exceeded' }],
-  ])('%s holds no hit back', async (_, limit, error) => {
+  ])('%s refuses no hit', async (_, limit, error) => {
     const up = await provider(answers({ ...completion('hello'), usage: { prompt_tokens: 10, completion_tokens: 50, total_tokens: 60 } }));
     const gateway = await gatewayOf(oneUpstream(up.url, limited(limit)));
     expect(await plain(gateway, asked, caller)).toEqual({ text: 'hello', cache: 'miss' });
@@ -34,7 +34,7 @@ describe('a limit', () => {
   it.each([
     ['of dollars', { budget: { dollars: '0.00001', per: 'day' } }, [undefined, undefined]],
     ['of requests', { requests_per_minute: 1 }, ['miss', undefined]],
-  ])('%s that refuses a request makes it neither a hit nor a miss', async (_, limit, caches) => {
+  ])('%s that refuses a request counts neither a hit nor a miss', async (_, limit, caches) => {
     const up = await provider(answers(completion('hello')));
     const gateway = await gatewayOf(oneUpstream(up.url, { limits: [{ by: 'all', ...limit }] }));
     for (const expected of caches) {
@@ -55,7 +55,7 @@ describe('a limit', () => {
     expect([await left(), await left()]).toEqual(['0.99998', '0.99998']);
   });
 
-  it('of what runs at one time is not held by those that wait', async () => {
+  it('of concurrent requests does not count waiting requests', async () => {
     const first = held(counting());
     const up = await provider(first.step, answers(completion('other')));
     const gateway = await gatewayOf(oneUpstream(up.url, limited({ concurrent: 2 })));

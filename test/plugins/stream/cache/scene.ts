@@ -1,4 +1,4 @@
-/** What the tests of the cache ask of a gateway and see of it. */
+/** The requests and replies of the cache tests. */
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { readEvents } from '../../../_kit/gateway.ts';
 import { completion } from '../../../_kit/upstream.ts';
@@ -6,7 +6,7 @@ import type { Step } from '../../../_kit/upstream.ts';
 
 export const on = { 'x-cache': 'on' };
 
-/** The text of a plain answer, and what `x-cache` says of it. */
+/** The text of a plain answer, and its `x-cache` header. */
 export async function plain(gateway: TestGateway, more: object = {}, headers: Record<string, string> = on): Promise<{ text: string; cache: string | null }> {
   const response = await gateway.chat(more, headers);
   const { choices } = (await response.json()) as { choices?: { message: { content: string } }[] };
@@ -18,13 +18,13 @@ export async function streamed(gateway: TestGateway, more: object = {}, headers:
   return { ...(await readEvents(response)), cache: response.headers.get('x-cache') };
 }
 
-/** Answers with the number of the request, so that each answer can be told from the others. */
+/** Answers with the number of the request, so that answers differ. */
 export const counting = (): Step => {
   let count = 0;
   return (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion(`answer ${++count}`)));
 };
 
-/** An answer that waits until it is let go, and tells when it was asked. */
+/** An answer that waits until the test releases it, and reports when it was asked. */
 export function held(step: Step): { step: Step; asked: Promise<void>; release: () => void } {
   const asked = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** Gateways that share a Redis have the same answers. */
+/** Gateways that share a Redis share answers. */
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AnyPlugin } from '../../../../core/host/plugin.ts';
@@ -17,7 +17,7 @@ interface Scene {
   readonly one: TestGateway;
   readonly two: TestGateway;
   readonly server: RedisServer;
-  /** Reads and writes past the gateways. */
+  /** Reads and writes without the gateways. */
   readonly redis: Redis;
 }
 
@@ -38,7 +38,7 @@ async function scene(step: Step = counting(), plugins: readonly AnyPlugin[] = []
 const kept = async ({ redis }: Scene, count = 1): Promise<void> => await expect.poll(() => redis.dbsize()).toBe(count);
 
 describe('gateways with one Redis', () => {
-  it('answer from what the other one has kept', async () => {
+  it('answer with the answers that the other gateway has kept', async () => {
     const all = await scene();
     expect(await plain(all.one)).toEqual({ text: 'answer 1', cache: 'miss' });
     await kept(all);
@@ -47,7 +47,7 @@ describe('gateways with one Redis', () => {
     expect(all.two.records).toMatchObject([{ cost: '0', attempts: [], fields: { cache: 'hit' } }, { fields: { cache: 'miss' } }]);
   });
 
-  it('see what the other one has replaced', async () => {
+  it('give the new answer after the other gateway has replaced it', async () => {
     const all = await scene();
     await plain(all.one);
     await kept(all);
@@ -57,7 +57,7 @@ describe('gateways with one Redis', () => {
     expect(await plain(all.one)).toEqual({ text: 'answer 2', cache: 'hit' });
   });
 
-  it('forget what is dropped from Redis', async () => {
+  it('drop answers that are dropped from Redis', async () => {
     const all = await scene();
     await plain(all.one);
     await kept(all);
@@ -66,7 +66,7 @@ describe('gateways with one Redis', () => {
     expect(await plain(all.one)).toEqual({ text: 'answer 2', cache: 'miss' });
   });
 
-  it('ask once for equal requests at one time, and look up once', async () => {
+  it('ask the provider and Redis once for simultaneous equal requests', async () => {
     let here = 0;
     const { promise: allHere, resolve: goOn } = Promise.withResolvers<void>();
     const gathering = probe(({ hooks }) => hooks.route.tapPromise({ stage: LATE - 3 }, async (candidates) => {
@@ -83,7 +83,7 @@ describe('gateways with one Redis', () => {
     expect([all.up.asked.length, (await lookups()) - before]).toEqual([1, 1]);
   });
 
-  it('have no old answer in Redis where a new one is too large for it', async () => {
+  it('remove an old answer from Redis where the new one is too large', async () => {
     const large = 'x'.repeat(1_100_000);
     const all = await scene(answers(completion('small')));
     expect((await plain(all.one)).text).toBe('small');
@@ -94,7 +94,7 @@ describe('gateways with one Redis', () => {
     expect(await plain(all.one)).toEqual({ text: large, cache: 'hit' });
   });
 
-  it('answer from their own memory while Redis is silent, and no request fails', async () => {
+  it('answer from their own memory while Redis does not answer, and no request fails', async () => {
     const all = await scene();
     await plain(all.one);
     await kept(all);
@@ -103,7 +103,7 @@ describe('gateways with one Redis', () => {
     expect(await plain(all.two)).toEqual({ text: 'answer 2', cache: 'miss' });
   });
 
-  it('take a text in Redis that is no answer for none', async () => {
+  it('ignore a text in Redis that is not an answer', async () => {
     const all = await scene();
     await plain(all.one);
     await kept(all);
@@ -123,7 +123,7 @@ describe('gateways with one Redis', () => {
     expect((await plain(all.two)).cache).toBe('miss');
   });
 
-  it('hold no prompt in the keys', async () => {
+  it('have no prompt in the keys of Redis', async () => {
     const all = await scene();
     await plain(all.one, { messages: [{ role: 'user', content: 'secret question' }] });
     await kept(all);

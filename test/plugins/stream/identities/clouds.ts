@@ -10,13 +10,13 @@ import { pause } from '../../../_kit/upstream.ts';
 
 export type Cloud = 'google' | 'aws' | 'entra';
 
-/** A token that a cloud gave out. */
+/** A token of a cloud. */
 export interface Given {
   readonly cloud: Cloud;
   readonly token: string;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
-  /** When the cloud was asked, and when it answered. */
+  /** The times of the request to the cloud and of its answer. */
   readonly askedAt: number;
   readonly givenAt: number;
 }
@@ -24,7 +24,7 @@ export interface Given {
 export interface Clouds {
   readonly origin: string;
   readonly given: Given[];
-  /** Requests for tokens, those that were refused too. */
+  /** Requests for tokens, also refused ones. */
   readonly asked: Cloud[];
   /** The most requests of one cloud at one time. */
   most: number;
@@ -41,7 +41,7 @@ const seconds = 200;
 
 const cloudOf = (path: string): Cloud | null => (path.includes('/service-accounts/default/token') ? 'google' : path.startsWith('/aws') ? 'aws' : path.startsWith('/entra') ? 'entra' : null);
 
-/** What each cloud answers. wire: Google Cloud: VM metadata, access tokens; AWS: Container credential provider; App Service: Managed identity, REST endpoint. */
+/** The answers of each cloud. wire: Google Cloud: VM metadata, access tokens; AWS: Container credential provider; App Service: Managed identity, REST endpoint. */
 const bodies: Readonly<Record<Cloud, (token: string, seconds: number, expiresAt: number) => object>> = {
   google: (token, seconds) => ({ access_token: token, expires_in: seconds, token_type: 'Bearer' }),
   aws: (token, _, expiresAt) => ({ AccessKeyId: `AKID-${token}`, SecretAccessKey: 'a-secret-access-key', Token: token, Expiration: new Date(expiresAt).toISOString() }),
@@ -93,7 +93,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-/** Sets the environment of this machine until the end of the test. Nothing of the person's own is found: no file, no key. */
+/** Sets the environment of this machine until the end of the test, so that no files and keys of the developer are found. */
 export function machineAt(origin: string, more: Readonly<Record<string, string>> = {}): void {
   const nobody = mkdtempSync(join(tmpdir(), 'gateway-identity-'));
   const unset = Object.keys(process.env).filter((name) => /^(?:AWS|AZURE|GOOGLE|GCLOUD|GCE|CLOUDSDK|MSI|IDENTITY)_/.test(name));

@@ -1,4 +1,4 @@
-/** Providers whose credentials are the identity of this machine: the libraries of the clouds as they are, their endpoints on this machine. */
+/** Providers whose credentials are the identity of this machine: with the real libraries of the clouds, and endpoints on this machine. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const models = [
 ] as const;
 const ofCloud: Readonly<Record<Cloud, string>> = { google: 'gemini', aws: 'nova', entra: 'gpt' };
 
-/** Answers in the form of whoever is asked. */
+/** Answers in the wire format of the request. */
 const inItsForm: Step = (response, asked) => {
   const { url } = asked;
   const body = url.includes('/publishers/google/') ? { candidates: [{ content: { parts: [{ text: 'hello' }] }, finishReason: 'STOP' }], usageMetadata: {} }
@@ -57,7 +57,7 @@ const tokenOf = ({ headers }: Asked): string => String(headers['x-amz-security-t
 const countOf = (cloud: Cloud): number => clouds.asked.filter((one) => one === cloud).length;
 
 describe('a provider with an identity', () => {
-  it('is asked with the token of its cloud, and signed where it is to be', async () => {
+  it('is asked with the token of its cloud, or with a signature', async () => {
     machineAt(clouds.origin);
     const { up, ask } = await scene();
     for (const [model] of models) expect([model, (await ask(model)).status]).toEqual([model, 200]);
@@ -77,11 +77,11 @@ describe('a provider with an identity', () => {
     const { up, ask } = await scene();
     up.script((response, asked) => answers({ error: { code: 400, message: `bad token ${tokenOf(asked)}`, status: 'INVALID_ARGUMENT' } }, { status: 400 })(response, asked));
     expect((await errorOf(await ask('gemini'))).message).toBe('bad token [redacted]');
-    // each cloud is asked at the start, and must not be asked so late that the next test counts it
+    // each cloud is asked at the start; the test waits for that, so that the next test does not count it
     await expect.poll(() => clouds.given).toHaveLength(3);
   });
 
-  it('asks its cloud once for all requests that come while it has no token', async () => {
+  it('asks its cloud once for all requests that wait for a token', async () => {
     machineAt(clouds.origin);
     clouds.delayMs = 100;
     const { ask } = await scene();
@@ -90,8 +90,8 @@ describe('a provider with an identity', () => {
     expect((['google', 'aws', 'entra'] as const).map(countOf)).toEqual([1, 1, 1]);
   });
 
-  // a token that lives for seconds expires on its way where the machine stands still
-  it('renews tokens under load before they expire: no request fails, none carries an expired token, and each cloud is asked by one at a time', { retry: 3, timeout: 120_000 }, async () => {
+  // a pause of the machine may let a token that lives for seconds expire on its way
+  it('renews tokens under load before they expire: no request fails or has an expired token, and each cloud gets one request at a time', { retry: 3, timeout: 120_000 }, async () => {
     machineAt(clouds.origin);
     Object.assign(clouds, { seconds: 5, delayMs: 500 });
     const { up, ask } = await scene();
@@ -113,10 +113,10 @@ describe('a provider with an identity', () => {
     expect(seen.filter(({ token, at }) => at >= (expiry.get(token) ?? 0))).toEqual([]);
     for (const cloud of ['google', 'aws', 'entra'] as const) {
       const given = clouds.given.filter((one) => one.cloud === cloud);
-      // each lives for 4 to 5 s and is renewed halfway
+      // each token lives for 4 to 5 s and is renewed halfway
       expect([2, 3, 4], cloud).toContain(given.length);
       expect(seen.some(({ token }) => token === given[1]?.token), cloud).toBe(true);
-      // while the cloud is asked, requests go out with the token before
+      // while the cloud is asked, requests use the previous token
       const [before, { askedAt, givenAt }] = given as [Given, Given];
       expect(seen.filter(({ at, token }) => at > askedAt && at < givenAt && token === before.token).length, cloud).toBeGreaterThan(3);
     }
@@ -130,7 +130,7 @@ describe('a broken identity', () => {
     models: [{ id: 'gemini', pricing: prices, providers: [models[0][1], { providerId: 'spare', externalId: 'spare-1' }].map((mapping) => ({ ...mapping, streaming: true })) }],
   });
 
-  it('is said at start and in health, and its requests go to the next provider', async () => {
+  it('is reported at start and in health, and its requests go to the next provider', async () => {
     machineAt(clouds.origin);
     clouds.isBroken = true;
     const { gateway, up, ask } = await scene(withSpare);
@@ -145,7 +145,7 @@ describe('a broken identity', () => {
     expect(gateway.records.at(-1)?.attempts.map(({ outcome }) => outcome)).toEqual(['upstream_auth_error', 'answered']);
   });
 
-  it('is in no health report that leaves identities out, and a sound one is connected', async () => {
+  it('is not in a health report that skips identities, and a working one is connected', async () => {
     machineAt(clouds.origin);
     const { gateway } = await scene();
     const healthOf = async (query: string): Promise<unknown> => ((await (await gateway.get(`/${query}`)).json()) as { health: object }).health;
@@ -153,7 +153,7 @@ describe('a broken identity', () => {
     expect(Object.keys((await healthOf('?skip=identity')) as object).some((name) => name.startsWith('identity'))).toBe(false);
   });
 
-  it('answers 502 where no other provider is left, and says nothing of the machine', async () => {
+  it('gives 502 where no other provider is left, and shows nothing about the machine', async () => {
     machineAt(clouds.origin);
     clouds.isBroken = true;
     const { ask } = await scene();

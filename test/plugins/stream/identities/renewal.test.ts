@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 
 const minute = 60_000;
 
-/** A renewal whose cloud gives what `next` says: credentials that live so long, null for ever, or an error. */
+/** A renewal whose cloud gives the result of `next`: credentials with this lifetime, null for ever, or an error. */
 function scene(...next: (number | null | Error)[]) {
   const changes: (string | null)[] = [];
   let asked = 0;
@@ -43,7 +43,7 @@ describe('credentials that expire', () => {
     expect(asked()).toBe(2);
   });
 
-  it('are used while a renewal fails, which is told once and tried again', async () => {
+  it('are used while a renewal fails, which is logged once and retried', async () => {
     const { renewal, changes, asked, tokenNow } = scene(60 * minute, new Error('down'), new Error('down'), 60 * minute);
     await renewal.get();
     await vi.advanceTimersByTimeAsync(55.5 * minute + 1);
@@ -65,11 +65,11 @@ describe('credentials that expire', () => {
     expect(asked() - before).toBeLessThanOrEqual(1);
   });
 
-  it('are none where they come too late', async () => {
+  it('are not used if they arrive too late', async () => {
     await expect(scene(1000).renewal.get()).rejects.toThrow('The credentials that came have expired.');
   });
 
-  it('are asked for no more once the gateway has closed', async () => {
+  it('are not renewed after the gateway has closed', async () => {
     const { renewal, asked } = scene(60 * minute);
     await renewal.get();
     renewal[Symbol.dispose]();
@@ -79,14 +79,14 @@ describe('credentials that expire', () => {
 });
 
 describe('an identity', () => {
-  it('that never expires is asked once', async () => {
+  it('that never expires is requested once', async () => {
     const { renewal, asked } = scene(null);
     await renewal.get();
     await vi.advanceTimersByTimeAsync(30 * 24 * 60 * minute);
     expect([asked(), vi.getTimerCount()]).toEqual([1, 0]);
   });
 
-  it('that fails is asked by nobody for five seconds', async () => {
+  it('that fails is not requested for five seconds', async () => {
     const { renewal, asked } = scene(new Error('down'));
     for (let at = 0; at < 10; at++) await expect(renewal.get()).rejects.toThrow('down');
     expect(asked()).toBe(1);
@@ -99,7 +99,7 @@ describe('an identity', () => {
   it('that does not answer within half a minute fails', async () => {
     const renewal = new Renewal({ clock: () => Date.now(), changed: () => {}, fetch: () => new Promise(() => {}) });
     const answer = expect(renewal.get()).rejects.toThrow('There was no answer within 30 s.');
-    // a limit of time looks at the sockets once more before it ends the wait
+    // a time limit reads the sockets once more before it ends the wait
     await vi.advanceTimersByTimeAsync(30_001);
     await answer;
   });

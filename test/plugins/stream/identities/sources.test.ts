@@ -1,4 +1,4 @@
-/** Where the libraries of the clouds find an identity, besides the endpoints of a machine: a role by web identity, a service principal. */
+/** Other sources of an identity for the libraries of the clouds than the endpoints of a machine: a role by web identity, a service principal. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:https';
@@ -21,7 +21,7 @@ afterEach(() => {
   for (const one of open.splice(0)) one.close();
 });
 
-/** A server that gives each request what `answer` says; `said` has what it was asked. */
+/** A server that answers with `answer`; `said` has its requests. */
 async function endpoint(answer: (said: Said, origin: string) => { type: string; body: string }, tls?: { key: string; cert: string }): Promise<{ origin: string; said: Said[] }> {
   const said: Said[] = [];
   let origin = '';
@@ -40,7 +40,7 @@ async function endpoint(answer: (said: Said, origin: string) => { type: string; 
   return { origin, said };
 }
 
-it('assumes the role of a Kubernetes service account at AWS (IRSA)', async () => {
+it('a provider uses the role of a Kubernetes service account at AWS (IRSA)', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-irsa-'));
   writeFileSync(join(folder, 'token'), 'a-token-of-the-cluster');
   const expiration = '2099-01-01T00:00:00.000Z';
@@ -54,12 +54,12 @@ it('assumes the role of a Kubernetes service account at AWS (IRSA)', async () =>
   rmSync(folder, { recursive: true });
 });
 
-it('takes long-lived keys of the environment at AWS, which never expire', async () => {
+it('a provider uses long-lived keys of the environment at AWS, which never expire', async () => {
   machineAt('http://127.0.0.1:9', { AWS_ACCESS_KEY_ID: 'AKIA1', AWS_SECRET_ACCESS_KEY: 'secret-1' });
   expect(await aws.fetch()).toEqual({ settings: { access_key_id: 'AKIA1', secret_access_key: 'secret-1' }, expiresAt: null });
 });
 
-it('signs in as a service principal at an authority of its own (Entra ID)', async () => {
+it('a provider signs in as a service principal at its own authority (Entra ID)', async () => {
   const authority = await endpoint(({ path }, origin) => ({
     type: 'application/json',
     body: JSON.stringify(path.includes('openid-configuration')

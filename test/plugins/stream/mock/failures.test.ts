@@ -18,7 +18,7 @@ describe('a failing status', () => {
     expect(await refusal(open(scene(`[[status:${upstreamStatus}]]`)))).toMatchObject({ code, status, upstreamStatus });
   });
 
-  it('carries retry-after', async () => {
+  it('has retry-after', async () => {
     expect(await refusal(ask('[[status:429 retry-after:2]]'))).toMatchObject({ retryAfterMs: 2000 });
   });
 
@@ -51,7 +51,7 @@ describe('a broken answer', () => {
     expect(await refusal(source.read())).toMatchObject({ code: 'upstream_truncated' });
   });
 
-  it('breaks off at once with none', async () => {
+  it('breaks off at once with 0 pieces', async () => {
     expect(await refusal(ask('one [[cut:0]]'))).toMatchObject({ code: 'upstream_truncated' });
   });
 
@@ -62,7 +62,7 @@ describe('a broken answer', () => {
     expect(await reading).toBeNull();
   });
 
-  it('hangs until the signal fires', async () => {
+  it('hangs until the signal aborts it', async () => {
     const controller = new AbortController();
     const source = await opened(scene('one two [[hang:1]]', { attempt: { signal: controller.signal } }));
     expect(await source.read()).toHaveLength(1);
@@ -72,13 +72,13 @@ describe('a broken answer', () => {
     await expect(reading).rejects.toBe(reason);
   });
 
-  it('answers the next attempt where it is limited to the first', async () => {
+  it('is limited to the first attempt, and the next one is answered', async () => {
     expect((await ask('one [[hang attempts:1]]', { attempt: { number: 2 } })).text).toBe('one');
   });
 });
 
 describe('the pace', () => {
-  it('gives one piece at a time', async () => {
+  it('delivers one piece at a time', async () => {
     const source = await opened(scene('one two [[pace:1]]'));
     expect(await source.read()).toHaveLength(1);
     expect(await source.read()).toHaveLength(1);
@@ -86,13 +86,13 @@ describe('the pace', () => {
     expect(await source.read()).toBeNull();
   });
 
-  it('of none gives all in one read', async () => {
+  it('of 0 delivers all in one read', async () => {
     const source = await opened(scene('[[words:200]]'));
     expect(await source.read()).toHaveLength(202);
     expect(await source.read()).toBeNull();
   });
 
-  it('of none gives a long answer in few reads', async () => {
+  it('of 0 delivers a long answer in few reads', async () => {
     expect((await ask('[[words:5000]]')).text.split(' ')).toHaveLength(5000);
   });
 

@@ -43,7 +43,7 @@ describe('instances of schemas', () => {
     [{ anyOf: [{ type: 'null' }, { type: 'integer' }] }, 1],
     [{ type: 'array', items: { type: 'string' }, minItems: 2, uniqueItems: true }, ['example', 'example1']],
     [{ type: 'array', prefixItems: [{ type: 'number' }, { type: 'string' }] }, [1, 'example']],
-  ])('take what %j gives', (schema, value) => {
+  ])('have the value of %j', (schema, value) => {
     expect(createInstance(schema)).toEqual(value);
   });
 
@@ -52,11 +52,11 @@ describe('instances of schemas', () => {
   it.each<[string, object]>([
     ['beside each other', { allOf: said(700) }],
     ['inside each other', said(550).reduceRight((inner, part) => ({ allOf: [part, inner] }))],
-  ])('take what hundreds of schemas say of one property, %s', (_, schema) => {
+  ])('follow hundreds of schemas for one property, %s', (_, schema) => {
     expect(createInstance(schema)).toEqual({ a: 7 });
   });
 
-  it('end where a schema refers to itself without end', () => {
+  it('are finite where a schema refers to itself without end', () => {
     const node = { type: 'object', properties: { left: { $ref: '#' }, right: { $ref: '#' } }, required: ['left', 'right'] };
     expect(createInstance(node)).toHaveProperty('left.left.left');
     expect(createInstance({ allOf: [{ $ref: '#' }, { $ref: '#' }] })).toBeDefined();

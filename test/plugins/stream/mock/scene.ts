@@ -1,4 +1,4 @@
-/** A stage for the mock provider: the few fields of a request that it reads, and ways to read its answer. */
+/** Helpers for tests of the mock provider: requests with the few fields that it reads, and readers of its answer. */
 import { expect } from 'vitest';
 import type { ChatRequest, Chunk, Message, Tool } from '../../../../core/chat.ts';
 import type { Mapping, Provider, ReasoningAbility } from '../../../../core/config.ts';
@@ -11,10 +11,10 @@ import { tapsOf } from '../../../../core/host/taps.ts';
 import { Reply } from '../../../../core/pipeline/reply.ts';
 import mock from '../../../../plugins/stream/mock/index.ts';
 
-/** A mapping that reasons aloud. */
+/** A mapping that reasons and shows its reasoning. */
 export const thinker: ReasoningAbility = { efforts: null, max_tokens: true, auto_effort: null, exposes: 'text', think_tags: false };
 
-/** What a test changes: fields of the request, and of the attempt at it. */
+/** The changes of a test: fields of the request and of the attempt. */
 export interface Scene extends Partial<ChatRequest> {
   attempt?: Partial<Attempt>;
   provider?: Partial<Provider>;
@@ -38,28 +38,28 @@ export function scene(content: string | readonly Message[], { attempt, provider,
   } as unknown as Streaming;
 }
 
-/** What the plugin taps, called with one attempt. */
+/** Calls the tap of the plugin with one attempt. */
 export async function open(context: Streaming): Promise<ChunkSource | undefined> {
   const hooks = createHooks<Gateway>();
-  // no pace unless a test asks for one: nothing here waits
+  // no pace unless a test sets one, so no test waits
   void mock.apply({ hooks: tapsOf(hooks, mock.name), config: { providers: new Map() } } as unknown as Gateway, { pace_ms: 0 });
   return await hooks.open.promise(context);
 }
 
-/** The same where an answer is sure. */
+/** The same, for a request that is certainly answered. */
 export const opened = async (context: Streaming): Promise<ChunkSource> => (await open(context)) ?? expect.fail('the mock did not answer');
 
-/** Every chunk, to the end. */
+/** All chunks of an answer. */
 export async function readAll(source: ChunkSource): Promise<Chunk[]> {
   const all: Chunk[] = [];
   for (let chunks = await source.read(); chunks !== null; chunks = await source.read()) all.push(...chunks);
   return all;
 }
 
-/** The chunks that a prompt gets. */
+/** The chunks of the answer to a prompt. */
 export const chunksOf = async (content: string | readonly Message[], more?: Scene): Promise<Chunk[]> => readAll(await opened(scene(content, more)));
 
-/** The answer that a prompt gets: the first choice, all choices, and the usage. */
+/** The answer to a prompt: the first choice, all choices, and the usage. */
 export async function ask(content: string | readonly Message[], more?: Scene) {
   const reply = new Reply();
   for (const chunk of await chunksOf(content, more)) reply.add(chunk);
@@ -67,11 +67,11 @@ export async function ask(content: string | readonly Message[], more?: Scene) {
   return { ...first, choices: reply.choices, usage: reply.usage };
 }
 
-/** The error that a promise ends in. */
+/** The error of a promise that rejects. */
 export async function refusal(promise: Promise<unknown>): Promise<GatewayError> {
   const thrown: unknown = await promise.then(() => expect.fail('nothing was refused'), (thrown: unknown) => thrown);
   return GatewayError.is(thrown) ? thrown : expect.fail(String(thrown));
 }
 
-/** A tool that takes a city, or what the parameters say. */
+/** A tool with the parameter `city`, or with the given parameters. */
 export const tool = (name: string, parameters: object = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }): Tool => ({ type: 'function', function: { name, parameters } });

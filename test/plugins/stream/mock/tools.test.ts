@@ -9,7 +9,7 @@ describe('tools', () => {
   const tools = [tool('get_time'), tool('get_weather')];
   const called = async (prompt: string, more?: Scene) => (await ask(prompt, { tools, ...more })).toolCalls.map(({ name }) => name);
 
-  it('are not called unasked', async () => {
+  it('are not called by default', async () => {
     expect(await ask('hi', { tools })).toMatchObject({ text: 'hi', toolCalls: [], finish: 'completed' });
   });
 
@@ -26,11 +26,11 @@ describe('tools', () => {
     ['hi', { toolChoice: allowing('required', 'get_weather') }, ['get_weather']],
     ['hi', { toolChoice: allowing('auto', 'get_weather') }, []],
     ['[[tools]]', { toolChoice: allowing('auto', 'get_weather') }, ['get_weather']],
-  ])('are called when asked: %s %j', async (prompt, more, names) => {
+  ])('are called when the request asks for it: %s %j', async (prompt, more, names) => {
     expect(await called(prompt, more)).toEqual(names);
   });
 
-  it('get arguments of their schema, in fragments', async () => {
+  it('get arguments that match their schema, in fragments', async () => {
     const parameters = { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' }, unit: { enum: ['c', 'f'] } }, required: ['city', 'days', 'unit'] };
     const chunks = await chunksOf('[[tool]]', { tools: [tool('forecast', parameters)] });
     const fragments = chunks.filter((chunk) => chunk.type === 'tool-delta').map((chunk) => chunk.arguments);
@@ -42,29 +42,29 @@ describe('tools', () => {
     expect(await ask('[[tool]]', { tools })).toMatchObject({ text: '', finish: 'tool_calls', native: 'tool_calls' });
   });
 
-  it('are called after a text that was asked for', async () => {
+  it('are called after a text if the prompt asks for one', async () => {
     const { text, toolCalls } = await ask('[[say:Let me look.]] [[tool]]', { tools });
     expect({ text, calls: toolCalls.length }).toEqual({ text: 'Let me look.', calls: 1 });
   });
 
-  it('have an id of their own for each call, short enough for every provider', async () => {
+  it('have a unique id for each call, short enough for every provider', async () => {
     const { choices } = await ask('[[tools]]', { tools, n: 3 });
     const ids = choices.flatMap(({ toolCalls }) => toolCalls.map(({ id }) => id));
     expect(new Set(ids).size).toBe(6);
     for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,40}$/);
   });
 
-  it('are answered with their result', async () => {
+  it('are followed by an answer with their result', async () => {
     const call = { id: 'call_1', type: 'function' as const, function: { name: 'get_weather', arguments: '{"city":"Bern"}' } };
     const messages: Message[] = [{ role: 'user', content: '[[tool]]' }, { role: 'assistant', content: null, tool_calls: [call] }, { role: 'tool', tool_call_id: 'call_1', content: '21 degrees' }];
     expect(await ask(messages, { tools, toolChoice: 'required' })).toMatchObject({ text: 'The tool answered: 21 degrees', toolCalls: [], finish: 'completed' });
   });
 
-  it('stop at the token limit', async () => {
+  it('are cut at the token limit', async () => {
     expect(await ask('[[tools]]', { tools, maxTokens: 1 })).toMatchObject({ finish: 'length_limit', toolCalls: [{ name: 'get_time', arguments: '{"city":"exa' }] });
   });
 
-  it('must be among those offered', async () => {
+  it('must be among the offered tools', async () => {
     expect(await refusal(called('[[tool:fly]]'))).toMatchObject({ code: 'invalid_value', param: 'messages' });
     expect(await refusal(called('hi', { toolChoice: { type: 'function', function: { name: 'fly' } } }))).toMatchObject({ param: 'tool_choice' });
     expect(await refusal(ask('[[tool]]'))).toMatchObject({ param: 'tools' });

@@ -50,10 +50,10 @@ const write = (number: number): Promise<boolean> => writer.append({ kind: FINISH
 
 const startedThread = (): Promise<Worker> => new Promise((resolve) => void process.once('worker', resolve));
 
-/** Resolves to the exit code of a thread: 0 where it ended by itself. */
+/** Resolves to the exit code of a thread: 0 where the thread ended by itself. */
 const endOf = (thread: Worker): Promise<number> => new Promise((resolve) => void thread.once('exit', resolve));
 
-/** Ends a thread by an error of its own. */
+/** Ends a thread by an uncaught error. */
 async function fails(thread: Worker): Promise<void> {
   const ended = endOf(thread);
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has no origin
@@ -61,21 +61,21 @@ async function fails(thread: Worker): Promise<void> {
   await ended;
 }
 
-/** Resolves when the journal says of itself that the store has all of it. */
+/** Resolves when the journal reports that the store has all records. */
 const cursorIsAtEnd = (): Promise<void> => expect.poll(() => readCursor(instance.folder).offset).toBe(statSync(pathOf(instance.folder, 1)).size);
 
 describe('the client of the store', () => {
-  test('reads what was written before, although the drain waits for more', async () => {
+  test('reads records that were written before, although the drain waits for more', async () => {
     await openOn('sqlite', null);
     for (const number of [1, 2, 3]) {
       await write(number);
       expect(await reader.get(idAt(begin, number))).toMatchObject({ id: idAt(begin, number) });
-      // reads that follow each other sooner share one look at the journal
+      // reads in a shorter interval share one reading of the journal
       await pause(150);
     }
   });
 
-  test('reads what was written, once it is flushed', async () => {
+  test('reads written records after a flush', async () => {
     await openOn('sqlite', null);
     await Promise.all([write(1), write(2)]);
     await client.flush();
@@ -88,14 +88,14 @@ describe('the client of the store', () => {
     expect(await reader.status()).toMatchObject({ connected: true, error: null, waitingBytes: 0, waitingRecords: 0, dropped: 0, bodiesDropped: 0, deadLettered: 0 });
   });
 
-  test('tells a fault of the query from one of the store', async () => {
+  test('distinguishes a fault of the query from a fault of the store', async () => {
     await openOn('sqlite', null);
     await expect(reader.stats(everything, { by: 'nonsense', limit: 10 })).rejects.toMatchObject({ code: 'invalid_value' });
     await client.close(500);
     await expect(reader.get('x')).rejects.toMatchObject({ code: 'log_unavailable' });
   });
 
-  test('opens without a store, counts what waits, and says why', async () => {
+  test('opens without a store, counts the waiting records, and says why they wait', async () => {
     await openOn('postgres', 'postgres://nobody@127.0.0.1:1/none');
     await write(1);
     await expect(reader.list(everything, { limit: 1, cursor: null })).rejects.toMatchObject({ code: 'log_unavailable', message: expect.stringContaining('refused') });
@@ -104,7 +104,7 @@ describe('the client of the store', () => {
     expect(status.waitingBytes).toBeGreaterThan(0);
   });
 
-  test('counts what an earlier gateway left, also while there is no store', async () => {
+  test('counts the records that an earlier gateway left, also without a store', async () => {
     const { folder: left, claim } = createInstance(rootOf(place.path));
     writeFileSync(pathOf(left, 1), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(finished({ number: 7 })) }]));
     claim.release();
@@ -112,7 +112,7 @@ describe('the client of the store', () => {
     expect(await reader.status()).toMatchObject({ connected: false, waitingBytes: statSync(pathOf(left, 1)).size });
   });
 
-  test('starts its thread again when that has failed', async () => {
+  test('starts its thread again after the thread failed', async () => {
     renameSync(instance.folder, `${instance.folder}-away`);
     await openOn('sqlite', null);
     await expect(reader.list(everything, { limit: 1, cursor: null })).rejects.toMatchObject({ code: 'log_unavailable', message: expect.stringContaining('refused') });
@@ -130,7 +130,7 @@ describe('the client of the store', () => {
     expect(await ended).toBe(0);
   });
 
-  test('counts no record as waiting that a thread before this one has stored', async () => {
+  test('does not count as waiting a record that a previous thread has stored', async () => {
     const started = startedThread();
     await openOn('sqlite', null);
     await Promise.all([write(1), write(2)]);
@@ -141,7 +141,7 @@ describe('the client of the store', () => {
     expect(await reader.status()).toMatchObject({ waitingRecords: 0, waitingBytes: 0 });
   });
 
-  test('counts what a thread before this one could not store, also while no thread answers', async () => {
+  test('counts the records that a previous thread could not store, also while no thread answers', async () => {
     const started = startedThread();
     await openOn('sqlite', null);
     await writer.append({ kind: FINISHED, payload: '{"id":"no uuid"}' });
@@ -154,7 +154,7 @@ describe('the client of the store', () => {
     expect(await reader.status()).toMatchObject({ deadLettered: 1 });
   });
 
-  test('writes down how far the store is, though nothing more comes', async () => {
+  test('saves how far the store is, although no more records come', async () => {
     await openOn('sqlite', null);
     for (const number of [1, 2, 3]) {
       await write(number);
@@ -163,7 +163,7 @@ describe('the client of the store', () => {
     await cursorIsAtEnd();
   });
 
-  test('tells listeners of records, and lets go of one that fails', () => {
+  test('calls listeners for records, and removes a listener that fails', () => {
     const heard: LoggedRequest[] = [];
     const stop = events.onRecord((record) => void heard.push(record));
     events.onRecord(() => {
@@ -180,7 +180,7 @@ describe('the client of the store', () => {
   });
 });
 
-test('a thread that ends does not say that a store answers again which was not asked', async () => {
+test('a thread that ends does not report that a store answers again, if the store was not asked', async () => {
   const server = await startPostgres();
   const url = server.database();
   const proxy = await proxyTo(url);
@@ -190,10 +190,10 @@ test('a thread that ends does not say that a store answers again which was not a
   proxy.isMute = true;
   await write(1);
   await expect.poll(said).toContain('does not take records');
-  // the second waits for its turn behind the first, and both for the end of the thread
+  // the second call waits for the first, and both wait for the end of the thread
   const asked = [client.flush(), client.flush()].map((one) => one.catch(() => {}));
   const closed = client.close(15_000);
-  // the first need not wait until its time is over
+  // the first call does not wait for its time limit
   proxy.isShut = true;
   proxy.cut();
   await closed;
@@ -203,11 +203,11 @@ test('a thread that ends does not say that a store answers again which was not a
   await server.stop();
 });
 
-test('a PostgreSQL on another continent gets the records, where each connection takes more than a second to begin', async () => {
+test('a PostgreSQL on another continent gets the records, although each connection takes more than a second to open', async () => {
   const server = await startPostgres();
   const url = server.database();
   const proxy = await proxyTo(url);
-  // the answer by which the server lets the gateway in
+  // the answer that accepts the login of the gateway
   const isWelcome = (piece: Buffer): boolean => piece.toString('latin1', 0, 1) === 'R';
   proxy.translate = (piece) => {
     proxy.delayMs = isWelcome(piece) ? 1200 : 0;
@@ -221,7 +221,7 @@ test('a PostgreSQL on another continent gets the records, where each connection 
   await server.stop();
 });
 
-describe('a PostgreSQL that is not as it was', () => {
+describe('a PostgreSQL that has changed', () => {
   /** A server, and the name of the database that has one record. */
   async function withOneStored() {
     const server = await startPostgres();
@@ -232,7 +232,7 @@ describe('a PostgreSQL that is not as it was', () => {
     return { server, name: new URL(url).pathname.slice(1) };
   }
 
-  test('gets its tables again where an empty database has taken the place of the one in use', async () => {
+  test('gets its tables again after an empty database has replaced the one in use', async () => {
     const { server, name } = await withOneStored();
     server.psql(server.url, `drop database ${name} with (force)`);
     server.psql(server.url, `create database ${name}`);
@@ -243,7 +243,7 @@ describe('a PostgreSQL that is not as it was', () => {
     await server.stop();
   });
 
-  test('gets its tables again at a question about its health too, and is not called well before', async () => {
+  test('gets its tables again at a health check too, and is not reported as healthy before', async () => {
     const { server, name } = await withOneStored();
     server.psql(server.url, `drop database ${name} with (force)`);
     server.psql(server.url, `create database ${name}`);
@@ -255,7 +255,7 @@ describe('a PostgreSQL that is not as it was', () => {
     await server.stop();
   });
 
-  test('each reason for which it takes no records is said, once', async () => {
+  test('that accepts no records is reported once for each reason', async () => {
     const { server, name } = await withOneStored();
     const before = lines.length;
     const reasons = (): readonly string[] => lines.slice(before).flatMap((line) => (line.includes('does not take records') ? [(JSON.parse(line) as { reason: string }).reason] : []));

@@ -52,7 +52,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     finished({ number: 6, request: request('x'.repeat(6_000_000)) }),
   ];
 
-  test('a poisoned row is stored, cleaned, and so is every other of its batch', async () => {
+  test('a row that the database refuses is cleaned and stored, with all other rows of its batch', async () => {
     const good = Array.from({ length: 493 }, (_, at) => finished({ number: 100 + at }));
     const all = [...good.slice(0, 200), ...poison, ...good.slice(200)];
     writeFileSync(pathOf(instance.folder, 1), encodeFrames(all.map((record) => ({ kind: FINISHED, payload: JSON.stringify(record) }))));
@@ -64,7 +64,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     expect(await store.get(idAt(begin, 3))).toMatchObject({ usage: { promptTokens: 2_147_483_647, completionTokens: 2, reasoningTokens: null, cachedTokens: 0, totalTokens: null } });
   });
 
-  test('what is no record goes to the dead letters, one by one', async () => {
+  test('each entry that is not a record goes to the dead letters', async () => {
     const bad = ['{"id":"no uuid"}', JSON.stringify({ ...finished({ number: 7 }), createdAt: 'yesterday' }), '{"id":1,}'];
     const frames = [finished({ number: 1 }), ...bad, finished({ number: 2 })].map((record) => ({ kind: FINISHED, payload: typeof record === 'string' ? record : JSON.stringify(record) }) as const);
     writeFileSync(pathOf(instance.folder, 1), encodeFrames(frames));
@@ -76,14 +76,14 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     expect(letters).toEqual(bad);
   });
 
-  test('what is no record keeps its bodies among the dead letters', async () => {
+  test('an entry that is not a record keeps its bodies in the dead letters', async () => {
     const parts = { more: '{}', request: '{"model":"plain"}', response: '' };
     writeFileSync(pathOf(instance.folder, 1), encodeFrames([{ kind: IN_PARTS, payload: '{"id":"no uuid"}', parts }]));
     await drainOf().finish();
     expect(JSON.parse(readFileSync(join(root, 'dead-letter.jsonl'), 'utf8'))).toMatchObject({ record: '{"id":"no uuid"}', ...parts });
   });
 
-  test('a row that the store refuses is found among the others', async () => {
+  test('a row that the store refuses is found in its batch', async () => {
     const refusing: Store = {
       ...store,
       insert: async (rows) => {
@@ -98,7 +98,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     expect(drain.deadLettered).toBe(1);
   });
 
-  test('a store that fails loses nothing and doubles nothing', async () => {
+  test('a store that fails loses no record and doubles none', async () => {
     let turns = 0;
     const flaky: Store = {
       ...store,
@@ -116,7 +116,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     expect(drain.deadLettered).toBe(0);
   });
 
-  test('a batch that takes the store too long is tried again in smaller pieces', async () => {
+  test('a batch that takes the store too long is retried in smaller parts', async () => {
     const most = 30;
     const slow: Store = {
       ...store,
@@ -133,7 +133,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     expect(drain.drained).toBe(200);
   });
 
-  test('what is written while the store is away is stored too before it counts as caught up', async () => {
+  test('records that are written while the store is away are stored before the drain counts as complete', async () => {
     let isAway = true;
     const flaky: Store = {
       ...store,
@@ -152,7 +152,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     expect(await ids()).toHaveLength(10);
   });
 
-  test('a folder that takes no new file is no fault of the store: records are stored, and it is said once', async () => {
+  test('in a folder that accepts no new file, records are stored, and the fault is reported once', async () => {
     const taken = join(instance.folder, 'cursor.next');
     mkdirSync(taken);
     warnings.length = 0;
@@ -169,7 +169,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     expect(readCursor(instance.folder).offset).toBe(statSync(pathOf(instance.folder, 1)).size);
   });
 
-  test('what was forgotten stays forgotten when the journal is read a second time', async () => {
+  test('deleted bodies stay deleted when the journal is read a second time', async () => {
     const secret = finished({ number: 1, promptStart: 'secret', request: request('secret') });
     writeFileSync(pathOf(instance.folder, 1), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(secret) }]));
     await drainOf().finish();
@@ -202,7 +202,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     await step;
   });
 
-  test('a journal that is read a second time doubles nothing', async () => {
+  test('a journal that is read a second time doubles no record', async () => {
     writeFileSync(pathOf(instance.folder, 1), encodeFrames(tenFrames()));
     for (let time = 0; time < 2; time++) {
       const drain = drainOf();
@@ -215,7 +215,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     expect(await store.stats(everything, { by: 'model', limit: 10 })).toMatchObject([{ requests: 10 }]);
   });
 
-  test('the journal of a dead gateway that is adopted twice doubles nothing', async () => {
+  test('the journal of a dead gateway that is adopted twice doubles no record', async () => {
     const orphan = createInstance(root);
     const frames: Frame[] = [...tenFrames(), { kind: STARTED, payload: JSON.stringify(finished({ number: 10 })) }];
     writeFileSync(pathOf(orphan.folder, 1), encodeFrames(frames));
@@ -229,8 +229,8 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     expect(await store.stats(everything, { by: 'outcome', limit: 10 })).toMatchObject([{ value: 'answered', requests: 10 }, { value: 'interrupted', requests: 1 }]);
   });
 
-  test('the journal goes on after a refused record only when that is safe among the dead letters', async () => {
-    // the kernel takes what is written to /dev/null, and refuses to sync it
+  test('the drain continues after a refused record only when the dead letters have it on disk', async () => {
+    // the kernel accepts writes to /dev/null, and refuses to sync it
     symlinkSync('/dev/null', join(root, 'dead-letter.jsonl'));
     writeFileSync(pathOf(instance.folder, 1), encodeFrames([{ kind: FINISHED, payload: '{"id":"no uuid"}' }]));
     const former = drainOf();
@@ -241,7 +241,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     expect([former.deadLettered, drain.deadLettered]).toEqual([0, 1]);
   });
 
-  test('what a dead gateway left is taken over; what it had not finished is interrupted', async () => {
+  test('the records of a dead gateway are stored; its unfinished requests are stored as interrupted', async () => {
     const orphan = createInstance(root);
     const { id, clientRequestId, createdAt, method, path, requestedModel, model, provider, key, stream, metadata, configHash } = finished({ number: 2, metadata: { tenant: 'acme' } });
     const started = { id, clientRequestId, userAgent: 'curl/8', createdAt, method, path, requestedModel, model, provider, key, stream, metadata, configHash };
@@ -260,14 +260,14 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     drain.close();
   });
 
-  test('the journal of a dead gateway that cannot be read holds up no other, is named once, and is stored when it can be read', async () => {
+  test('an unreadable journal of a dead gateway delays no other journal, is reported once, and is stored when it is readable', async () => {
     const orphans = [1, 2].map(() => createInstance(root));
     for (const [number, { folder: left, claim }] of orphans.entries()) {
       writeFileSync(pathOf(left, 2), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(finished({ number })) }]));
       claim.release();
     }
     const [unreadable] = orphans as [Instance];
-    // the kernel refuses to read a folder, as it does a sector that is damaged
+    // the kernel refuses to read a folder, as it refuses a damaged sector
     rmSync(pathOf(unreadable.folder, 1));
     mkdirSync(pathOf(unreadable.folder, 1));
     writeFileSync(pathOf(instance.folder, 1), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(finished({ number: 2 })) }]));

@@ -1,4 +1,4 @@
-/** The reader of a journal on a disk that the journal itself has filled, and of one whose segments were deleted. */
+/** The reader of a journal that has filled its disk, and of a journal whose segments were deleted. */
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -17,16 +17,16 @@ afterEach(() => place.remove());
 
 const tailOf = (removed: () => void): Tail => new Tail(place.path, { isEnded: false, most: 1000, removed, damaged: () => {}, unnoted: () => {} });
 
-/** From now on there is no room for a new cursor, until `makeRoom` is called. */
+/** Leaves no room for a new cursor until `makeRoom` is called. */
 function fillDisk(): { makeRoom(): void } {
   const next = join(place.path, 'cursor.next');
-  // the kernel says of /dev/full that no space is left on it
+  // the kernel reports that /dev/full has no space left
   symlinkSync('/dev/full', next);
   return { makeRoom: () => rmSync(next, { force: true }) };
 }
 
 describe('a journal that has filled its disk', () => {
-  test('makes room for the cursor by a segment that the store has', () => {
+  test('deletes a stored segment to make room for the cursor', () => {
     const { makeRoom } = fillDisk();
     const tail = tailOf(makeRoom);
     tail.commit(tail.take() as Taken);
@@ -35,7 +35,7 @@ describe('a journal that has filled its disk', () => {
     expect(readCursor(place.path)).toMatchObject({ segment: 3 });
   });
 
-  test('gives up one segment and no more, while the cursor cannot be written', () => {
+  test('deletes only one segment while the cursor cannot be written', () => {
     fillDisk();
     const tail = tailOf(() => {});
     expect(() => tail.commit(tail.take() as Taken)).toThrow('ENOSPC');

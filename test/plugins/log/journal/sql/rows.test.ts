@@ -22,7 +22,7 @@ test('a record that is older than a field is read without it', () => {
   expect(readBack({ ...before, path: '/v1/messages', request: request('Why?') })).toMatchObject({ door: 'messages', promptStart: 'Why?' });
 });
 
-test('a request whose process died has its door', () => {
+test('a request whose process died has its endpoint', () => {
   const { id, createdAt, metadata } = finished();
   expect(rowOf({ payload: JSON.stringify({ id, createdAt, metadata, path: '/v1/embeddings' }), isInterrupted: true }).request).toMatchObject({ outcome: 'interrupted', door: 'embeddings', prompt_start: null });
 });
@@ -39,7 +39,7 @@ test.each<[string, unknown, string | null]>([
   ['nothing of what no door lets in', [{ role: 'user', content: 7 }, { role: 'user', content: [null] }], null],
 ])('the beginning of a prompt is %s', (_, messages, start) => expect(promptStartOf({ ...request(''), messages })).toBe(start));
 
-test('the beginning of a text for vectors is that of the first one', () => {
+test('the beginning of the texts for embeddings is that of the first text', () => {
   expect([['Ärger', 'b'], [[1, 2]], []].map((inputs) => promptStartOf({ ...request(''), messages: [], ask: { kind: 'embeddings', inputs } }))).toEqual(['Ärger', null, null]);
 });
 
@@ -72,21 +72,21 @@ describe('a record in parts', () => {
     for (const { name, column } of recordFields) expect(Object.hasOwn(JSON.parse(column === null ? parts?.more ?? '' : payload), name.split('.')[0] ?? ''), name).toBe(true);
   });
 
-  test('without bodies has none, and no beginning of the prompt', () => expect(rowOfFrame(finishedFrame(record('hello')))).toMatchObject({ body: null, request: { prompt_start: null, door: 'chat' } }));
+  test('without bodies has no bodies, and no beginning of the prompt', () => expect(rowOfFrame(finishedFrame(record('hello')))).toMatchObject({ body: null, request: { prompt_start: null, door: 'chat' } }));
 
-  test('leaves out what a reader takes for granted', () => {
+  test('leaves out values that a reader assumes', () => {
     const frame = finishedFrame({ ...record('hello'), tokensPerSecond: null, attempts: [], prices: null, nativeFinishReason: null });
     expect(Object.keys(JSON.parse(frame.parts?.more ?? ''))).toEqual(['configHash', 'method', 'path', 'timings']);
     expect(readRecord(rowOfFrame(frame).request)).toEqual({ ...finished({ userAgent: 'curl/8', metadata: { team: 'a' }, fields: { score: 1 }, tokensPerSecond: null, attempts: [], prices: null, nativeFinishReason: null }), reasoningEstimated: false });
   });
 
-  test('of an earlier version has no door', () => {
+  test('of an earlier version has no endpoint', () => {
     const { payload, parts } = finishedFrameWithBodies(record('hello')) as Required<Frame>;
     const { door: _door, promptStart: _start, ...older } = JSON.parse(payload);
     expect(rowOf({ payload: JSON.stringify(older), parts, isInterrupted: false }).request).toMatchObject({ door: null, prompt_start: null });
   });
 
-  test('is cleaned of what a database refuses', () => {
+  test('is cleaned of characters that a database refuses', () => {
     const { request: row, body } = rowOfFrame(finishedFrameWithBodies({ ...record('nul \0 and half \ud83d'), error: { code: 'x', message: '\0', plugin: null } }));
     expect(JSON.parse(body?.request ?? '')).toMatchObject({ messages: [{ content: 'nul \ufffd and half \ufffd' }] });
     expect(JSON.parse(row.more)).toMatchObject({ error: { message: '\ufffd' } });

@@ -1,4 +1,4 @@
-/** Attempts in the store, on both: each one counts, whoever answered in the end. */
+/** Attempts in the store, in SQLite and PostgreSQL: each attempt counts, whichever provider answered in the end. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -28,7 +28,7 @@ const down = attempt('upstream_error', { durationMs: 1000 });
 const other = attempt('answered', { provider: 'other', externalId: 'same', durationMs: 200 });
 const left = attempt('client_closed', { status: null, durationMs: 50 });
 
-/** What a request went through, in each of the twelve. */
+/** The attempts of each of the twelve requests. */
 const lives: readonly Partial<Parameters<typeof rowFor>[0] & object>[] = [
   {}, {}, {}, {},
   { provider: 'other', attempts: [down, other] },
@@ -41,7 +41,7 @@ const lives: readonly Partial<Parameters<typeof rowFor>[0] & object>[] = [
   { provider: 'cached', attempts: [] },
 ];
 
-/** Answered without another provider, after the only attempt had failed: the gateway counts the tokens itself. */
+/** Answered without another provider, after its only attempt failed: the gateway itself counts the tokens. */
 const countedHere = rowFor({ at: begin - 60 * minute, number: 12, provider: 'up', attempts: [busy], door: 'count_tokens', metadata: {} });
 const rows = () => lives.map((life, number) => rowFor({ at: begin + number * minute, number, durationMs: 100, metadata: {}, ...life }));
 
@@ -78,7 +78,7 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     expect(await counted(by)).toEqual(expected);
   });
 
-  test('are found in a request whose only attempt failed, and that was answered all the same', async () => {
+  test('are found in a request that was answered although its only attempt failed', async () => {
     const own = join(place.path, 'alone');
     mkdirSync(own);
     const alone = await createStore(settingsOf(own));
@@ -91,7 +91,7 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     await alone.close();
   });
 
-  test('have their own latency', async () => {
+  test('have a latency of their own', async () => {
     const [up, others] = await store.stats(everything, { by: 'attempt.provider', limit: 10 });
     expect([up?.latencyP50Ms, up?.latencyP99Ms, others?.latencyP50Ms]).toEqual([100, 1000, 200]);
   });
@@ -139,7 +139,7 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     expect(await found(query)).toEqual(expected);
   });
 
-  test('find requests by a code that a provider writes with capitals', async () => {
+  test('find requests by an error code with capitals', async () => {
     const own = await createStore(settingsOf(folder().path, 30));
     await own.open();
     await own.insert([rowFor({ at: now, outcome: 'refused', status: 400, error: { code: 'DataInspectionFailed', message: 'no', plugin: null } })]);
@@ -148,14 +148,14 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     await own.close();
   });
 
-  test('name what went wrong, with its times and how much of it was made good', async () => {
+  test('are grouped by error, with the times and the number of requests that were answered after all', async () => {
     const faults = await store.faults(everything);
     expect(faults.map(({ provider, code, count, rescued }) => [provider, code, count, rescued])).toEqual([[null, 'invalid_value', 1, 0], ['other', 'upstream_timeout', 1, 0], ['up', 'upstream_error', 3, 2], ['up', 'rate_limit_exceeded', 1, 1]]);
     expect(faults[2]).toMatchObject({ firstAt: begin + 4 * minute, lastAt: begin + 6 * minute });
     expect(await store.faults(where('meta.team', 'in', 'a'))).toHaveLength(2);
   });
 
-  test('count once, however often their record comes, and are there after a restart', async () => {
+  test('count once, however often their record arrives, and survive a restart', async () => {
     await store.insert(rows());
     const again = await createStore(settings);
     await again.open();
@@ -163,7 +163,7 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     await again.close();
   });
 
-  test('go with their records', async () => {
+  test('are deleted with their records', async () => {
     const keeping = await createStore(settingsOf(folder().path, 30));
     await keeping.open();
     await keeping.insert([90, 60, 1].map((age, number) => rowFor({ at: now - age * day, number, attempts: [down, other] })));
@@ -172,7 +172,7 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     await keeping.close();
   });
 
-  test('are filled in from what an earlier version kept of them', async () => {
+  test('are filled in from the data of an earlier version', async () => {
     const old = settingsOf(folder().path);
     const before = await createStore(old);
     await before.open();
@@ -199,7 +199,7 @@ async function within(url: string, sql: string): Promise<void> {
   await client.end();
 }
 
-test('a chart of requests that were tried at a provider reads no attempts of other times', async () => {
+test('a chart of requests that a provider was asked for reads no attempts of other times', async () => {
   const place = folder();
   const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
   await store.open();

@@ -1,4 +1,4 @@
-/** A store in PostgreSQL while others read and write the same database: a second client stops each of them at the place where it matters. */
+/** A store in PostgreSQL while other clients use the same database: a second client blocks each of them at a given place. */
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
@@ -37,11 +37,11 @@ async function other(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** Whether somebody waits for a lock that somebody else has. The client that has it asks: who waits gives up after two seconds, in which a busy machine hardly starts a psql. */
+/** Whether a client waits for a lock of another client. The client that holds the lock asks: a waiting client gives up after two seconds, in which a busy machine can hardly start a psql. */
 const waiting = (client: pg.Client) => async (): Promise<boolean> =>
   (await client.query('select from pg_locks l join pg_database d on d.oid = l.database where not l.granted and d.datname = current_database()')).rowCount !== 0;
 
-test('a record is seen with all of its parts', async () => {
+test('a reader sees a record with all of its parts', async () => {
   const url = server.database();
   const [store, reader] = [await opened(url), await opened(url)];
   await store.insert([rowFor({ number: 1 })]);
@@ -55,11 +55,11 @@ test('a record is seen with all of its parts', async () => {
   expect((await reader.get(idAt(begin, 2)))?.response).not.toBeNull();
 });
 
-describe('who has read one table and goes on to another', () => {
+describe('a client that has read one table and then reads another', () => {
   test.each<[string, (store: Store) => Promise<unknown>]>([
     ['made', (store) => store.insert([rowFor({ at: begin + week, number: 2 })])],
     ['dropped', (store) => store.retain(begin + 10 * week)],
-  ])('waits for nobody while a week is %s', async (_, change) => {
+  ])('waits for no lock while a week is %s', async (_, change) => {
     const url = server.database();
     const store = await opened(url);
     await store.insert([rowFor({ number: 1 })]);
@@ -75,10 +75,10 @@ describe('who has read one table and goes on to another', () => {
   });
 });
 
-test('pages of a search hold no record twice, where others came while a page was read', async () => {
+test('pages of a search have no record twice, although records arrive while a page is read', async () => {
   const url = server.database();
   const store = await opened(url);
-  // the needle is the last of the 5,000 that a page looks through
+  // the match is the last of the 5,000 records that one page searches
   await store.insert(Array.from({ length: 5100 }, (_, number) => rowFor({ at: begin, number, request: request(number === 100 ? 'needle' : 'hay') })));
   const proxy = await proxyTo(url);
   onTestFinished(() => proxy.close());
@@ -97,7 +97,7 @@ test('pages of a search hold no record twice, where others came while a page was
   expect([...first.data, ...second.data].map(({ id }) => id)).toEqual([idAt(begin, 100)]);
 });
 
-test('gateway logs prune counts what it deleted, and not what came meanwhile', async () => {
+test('gateway logs prune counts the records that it deleted, not those that came meanwhile', async () => {
   const url = server.database();
   const store = await opened(url);
   await store.insert([...Array.from({ length: 10 }, (_, number) => rowFor({ at: Date.now() - 60 * 86_400_000, number })), rowFor({ at: Date.now(), number: 10 })]);
@@ -121,7 +121,7 @@ function errorOf(message: string): Buffer {
   return Buffer.concat([head, fields]);
 }
 
-/** Stands before a server and takes no limits of time, as PgBouncer does. Gives its address. @param heard gets what each connection sends after its first message */
+/** Starts a proxy that refuses time limits, as PgBouncer does, and returns its address. @param heard gets the bytes of each connection after its first message */
 async function poolerOf(url: string, heard: Buffer[][] = []): Promise<string> {
   const { hostname, port } = new URL(url);
   const pooler = createServer((client) => void client.on('error', () => {}).once('data', (startup) => {
@@ -142,7 +142,7 @@ async function poolerOf(url: string, heard: Buffer[][] = []): Promise<string> {
   return Object.assign(new URL(url), { host: `127.0.0.1:${(pooler.address() as AddressInfo).port}` }).href;
 }
 
-test('a pooler that refuses limits of time gets connections without them', async () => {
+test('a pooler that refuses time limits gets connections without them', async () => {
   const url = await poolerOf(server.database());
   const store = await opened(url);
   await store.insert([rowFor({ number: 1 })]);
@@ -156,7 +156,7 @@ function namesIn(sent: Buffer): string[] {
   return names;
 }
 
-test('no statement has a name, so that a pooler may send each over another connection', async () => {
+test('no statement has a name, so that a pooler may send each statement over another connection', async () => {
   const heard: Buffer[][] = [];
   const store = await opened(await poolerOf(server.database(), heard));
   await store.insert([rowFor({ number: 1, metadata: { tenant: 'a' }, request: request('hi'), response: response('hello') })]);
@@ -167,7 +167,7 @@ test('no statement has a name, so that a pooler may send each over another conne
   expect(new Set(names)).toEqual(new Set(['']));
 });
 
-describe('gateway doctor, of a database that answers and takes no records', () => {
+describe('gateway doctor, for a database that answers and accepts no records', () => {
   const found = async (url: string): Promise<readonly unknown[]> => {
     const { state, text, fix } = await checkStore('', { store: 'postgres', url, retention_days: 0 });
     return [state, text.replace(/^postgres \S+ /, ''), fix];
@@ -182,7 +182,7 @@ describe('gateway doctor, of a database that answers and takes no records', () =
     expect(await found(url)).toEqual(['fault', 'takes no records, because it is read-only', expect.stringContaining('lead to the primary')]);
   });
 
-  test('says what its user may not', async () => {
+  test('says which right its user lacks', async () => {
     const url = server.database();
     server.psql(url, 'create role modest login; revoke create on schema public from public');
     const modest = as('modest', url);
@@ -196,7 +196,7 @@ describe('gateway doctor, of a database that answers and takes no records', () =
     expect(await found(modest)).toEqual(['fault', 'has no schema for tables: none of the search_path of modest is there', 'create one of them']);
   });
 
-  test('says that it cannot hold all characters', async () => {
+  test('says that the database cannot store all characters', async () => {
     server.psql(server.url, "create database latin encoding 'LATIN1' template template0 lc_collate 'C' lc_ctype 'C'");
     expect(await found(Object.assign(new URL(server.url), { pathname: '/latin' }).href)).toEqual(['fault', 'is in LATIN1, so records with other characters become dead letters', expect.stringContaining('encoding UTF8')]);
   });

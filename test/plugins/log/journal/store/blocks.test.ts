@@ -9,7 +9,7 @@ let place: ReturnType<typeof folder>;
 let store: Store;
 const row = (number: number, text = 'x'.repeat(2000)) => rowFor({ at: begin + number, number, request: request(`question ${number} ${text}`), response: response(`answer ${number}`), reasoningContent: number % 2 === 0 ? 'rewritten' : null });
 
-/** The numbers that this statement gives, from a connection of its own. */
+/** The numbers that this statement returns, over a separate connection. */
 function numbersOf(sql: string): unknown[] {
   const database = new DatabaseSync(sqliteFile(place.path), { readOnly: true });
   const [found = {}] = database.prepare(sql).all();
@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 describe('bodies in SQLite', () => {
-  test('that are forgotten are no longer in their block', async () => {
+  test('that are deleted are no longer in their block', async () => {
     await store.insert([row(1, 'secret'), row(2)]);
     const [before] = numbersOf('select sum(length(data)) from gateway_body_blocks') as [number];
     expect(await store.forget(idAt(begin + 1, 1))).toBe(true);
@@ -37,7 +37,7 @@ describe('bodies in SQLite', () => {
     expect(await store.get(idAt(begin + 2, 2))).toMatchObject({ response: { choices: [{ text: 'answer 2' }] } });
   });
 
-  test('are compressed, many in one block, and come back each to its record', async () => {
+  test('are compressed, many in one block, and each is read back for its record', async () => {
     await store.insert(Array.from({ length: 100 }, (_, number) => row(number)));
     const [blocks, bytes] = numbersOf('select count(*), sum(length(data)) from gateway_body_blocks');
     expect(blocks).toBe(4);
@@ -48,13 +48,13 @@ describe('bodies in SQLite', () => {
     expect((await store.list({ ...everything, text: 'answer 77' }, { limit: 10 })).data.map(({ id }) => id)).toEqual([idAt(begin + 77, 77)]);
   });
 
-  test('are in blocks of one size, also where most of a body is what was sent to a provider', async () => {
+  test('are in blocks of one size, also where most of a body is the request to the provider', async () => {
     const rows = Array.from({ length: 100 }, (_, number) => row(number, 'short')).map((one) => ({ ...one, body: one.body && { ...one.body, upstream: 'x'.repeat(2000) } }));
     await store.insert(rows);
     expect(numbersOf('select count(*) from gateway_body_blocks')).toEqual([4]);
   });
 
-  test('that are there already are not stored again', async () => {
+  test('that are stored already are not stored again', async () => {
     await store.insert([row(1), row(2)]);
     await store.insert([row(1), row(2)]);
     await store.insert([row(2), row(3)]);
@@ -62,7 +62,7 @@ describe('bodies in SQLite', () => {
     expect(await store.get(idAt(begin + 3, 3))).toMatchObject({ response: { choices: [{ text: 'answer 3' }] } });
   });
 
-  test('go with the last record of their block, and are not taken for later ones', async () => {
+  test('are deleted with the last record of their block, and are not mistaken for later blocks', async () => {
     await store.insert([row(2), row(1)]);
     await store.insert([row(10)]);
     expect(await store.get(idAt(begin + 10, 10))).toMatchObject({ response: { choices: [{ text: 'answer 10' }] } });
@@ -70,7 +70,7 @@ describe('bodies in SQLite', () => {
     expect(numbersOf('select count(*), min(id) from gateway_body_blocks')).toEqual([2, 1]);
     while (await store.retain(begin + 20));
     expect(numbersOf('select (select count(*) from gateway_body_blocks), (select count(*) from gateway_bodies)')).toEqual([0, 0]);
-    // without a sequence of its own the second would get the id of the block that was read before
+    // without a sequence of its own the second block would get the id of the block that was read before
     for (const number of [30, 31]) await store.insert([row(number)]);
     expect(await store.get(idAt(begin + 31, 31))).toMatchObject({ response: { choices: [{ text: 'answer 31' }] } });
   });

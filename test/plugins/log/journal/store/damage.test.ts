@@ -12,7 +12,7 @@ import { createInstance, pathOf } from '../../../../../plugins/log/journal/write
 import { begin, finished, folder, idAt, request, rowFor } from '../scene.ts';
 
 const pageBytes = 8192;
-/** The tables themselves and the migrations are before it: the file can still be opened. */
+/** The tables and the migrations are before this page: the file can still be opened. */
 const firstDamagedPage = 40;
 
 let place: ReturnType<typeof folder>;
@@ -31,11 +31,11 @@ async function open(): Promise<Store> {
   return store;
 }
 
-/** Spoils all pages of records; stores that are open see it at their next transaction. */
+/** Damages all pages of records; open stores see the damage at their next transaction. */
 function damage(): void {
   const file = sqliteFile(place.path);
   const database = new DatabaseSync(file);
-  // whoever has pages in memory reads them again after a change by another
+  // a connection that has pages in memory reads them again after a change by another connection
   database.exec('delete from gateway_rollup; pragma wal_checkpoint(truncate)');
   database.close();
   const opened = openSync(file, 'r+');
@@ -46,7 +46,7 @@ function damage(): void {
 const asideFiles = (): string[] => readdirSync(place.path).filter((name) => /^logs\.db\.broken-\d+$/.test(name));
 
 describe('a database whose pages are damaged while it is open', () => {
-  test('is put aside, and the journal is drained into a new one', async () => {
+  test('is moved aside, and the journal is drained into a new database', async () => {
     const store = await open();
     await store.insert(Array.from({ length: 1000 }, (_, number) => rowFor({ number, metadata: { tenant: `t-${number}` }, request: request(`hello ${number}`) })));
     damage();
@@ -59,7 +59,7 @@ describe('a database whose pages are damaged while it is open', () => {
     expect(asideFiles()).toHaveLength(1);
   });
 
-  test('is put aside once, and all that had it open go on in the new one', async () => {
+  test('is moved aside once, and all gateways that used it use the new database', async () => {
     const [first, second] = [await open(), await open()];
     await first.insert(Array.from({ length: 1000 }, (_, number) => rowFor({ number, metadata: { tenant: `t-${number}` }, request: request(`hello ${number}`) })));
     damage();
@@ -83,11 +83,11 @@ describe('a database that is deleted while it is open', () => {
     expect(await Promise.all([1, 2, 3, 4].map(async (number) => (await next.get(idAt(begin, number))) !== null))).toEqual([false, true, true, true]);
   });
 
-  test('is begun anew as soon as a file can be made there', async () => {
+  test('is created again as soon as a file can be made there', async () => {
     const store = await open();
     await store.insert([rowFor({ number: 1 })]);
     for (const part of ['', '-wal', '-shm']) rmSync(sqliteFile(place.path) + part);
-    // SQLite opens no folder
+    // SQLite cannot open a folder
     mkdirSync(sqliteFile(place.path));
     await expect(store.insert([rowFor({ number: 2 })])).rejects.toThrow();
     await expect(store.insert([rowFor({ number: 2 })])).rejects.toThrow();
@@ -96,7 +96,7 @@ describe('a database that is deleted while it is open', () => {
     expect(await store.get(idAt(begin, 2))).not.toBeNull();
   });
 
-  test('is left for the one that somebody has put in its place', async () => {
+  test('is replaced by the database that an operator has put in its place', async () => {
     const store = await open();
     await store.insert([rowFor({ number: 1 })]);
     await store.close();
@@ -122,7 +122,7 @@ describe('a database that is deleted while it is open', () => {
     expect(await next.get(idAt(begin, 2)) !== null).toBe(isBeside);
   });
 
-  test('deletes the texts of a record in the one that somebody has put in its place', async () => {
+  test('loses the texts of a record also in the database that an operator has put in its place', async () => {
     const former = await open();
     await former.insert([rowFor({ number: 1, request: request('hello') })]);
     await former.close();

@@ -1,4 +1,4 @@
-/** A file of the log whose pages are damaged behind a head that is whole. */
+/** A database file of the log whose first pages are whole and whose later pages are damaged. */
 import { closeSync, openSync, readdirSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -20,7 +20,7 @@ async function opened(): Promise<Store> {
 }
 
 const pageBytes = 8192;
-/** The tables, the keys and the first records are before it. */
+/** The tables, the keys and the first records are before this page. */
 const firstDamaged = 40;
 
 function damage(): void {
@@ -33,7 +33,7 @@ function damage(): void {
 
 const made = (name: string): KeyChange => ({ name, from: 0, data: `{"name":"${name}"}`, event: { at: begin, action: 'created', by: 'admin', address: null, details: '{}' } });
 
-test('is put aside, and the keys of callers go on in the new one', async () => {
+test('a damaged file is moved aside, and the new file gets the keys of callers', async () => {
   const first = await opened();
   for (const name of ['one', 'two']) await first.keyStore.write(made(name));
   for (let at = 0; at < 20; at++) await first.insert(Array.from({ length: 250 }, (_, number) => rowFor({ number: at * 250 + number, metadata: { tenant: `t-${number}` }, request: request(`hello ${number} ${Math.random()}`) })));
@@ -43,14 +43,14 @@ test('is put aside, and the keys of callers go on in the new one', async () => {
   await second.insert([rowFor({ number: 999_999, request: request('new') })]);
   expect(await second.get(idAt(begin, 999_999))).not.toBeNull();
   expect(readdirSync(place.path).some((name) => name.startsWith('logs.db.broken-'))).toBe(true);
-  // a gateway that knows of two changes sees the third
+  // a gateway that knows two changes sees the third
   expect((await second.keyStore.changes(0)).keys.map(({ name }) => name)).toEqual(['one', 'two']);
   await second.keyStore.write(made('three'));
   expect(await second.keyStore.changes(2)).toMatchObject({ version: 3, keys: [{ name: 'three' }], isWhole: false });
   await second.close();
 });
 
-test('is told of as damaged by a question that meets it first', async () => {
+test('a query that meets the damage first reports it as damage', async () => {
   const first = await opened();
   await first.insert(Array.from({ length: 5000 }, (_, number) => rowFor({ number })));
   await first.close();
@@ -60,7 +60,7 @@ test('is told of as damaged by a question that meets it first', async () => {
   await second.close();
 });
 
-/** Takes back the last migration, so that the file is one of an earlier version. */
+/** Reverts the last migration, so that the file is one of an earlier version. */
 function makeOlder(): void {
   const database = new DatabaseSync(join(place.path, 'logs.db'));
   database.exec(`drop index gateway_requests_door; alter table gateway_requests drop column door; alter table gateway_requests drop column prompt_start;
@@ -68,7 +68,7 @@ function makeOlder(): void {
   database.close();
 }
 
-test('is put aside also where a migration of a newer version meets the damage first', async () => {
+test('a damaged file is moved aside also where a migration meets the damage first', async () => {
   const first = await opened();
   await first.keyStore.write(made('one'));
   await first.insert(Array.from({ length: 5000 }, (_, number) => rowFor({ number })));

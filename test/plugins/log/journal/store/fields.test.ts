@@ -16,7 +16,7 @@ import { begin, everything, finished, folder, idAt, rowFor } from '../scene.ts';
 
 type Finished = ReturnType<typeof finished>;
 
-/** Values of a field: one that a record has, one that another record has, and the filters that tell them apart. */
+/** Values of a field: that of one record, that of another record, and the filters that select only one of them. */
 function sampleOf({ name, kind, filter: { kind: asks, words = [] } }: FilteredField): { values: [unknown, unknown]; first: string; neither: string } {
   if (asks === 'prefix') return { values: [idAt(begin + hourOfId * 3_600_000, 0), idAt(begin + hourOfId * 3_600_000, 1)], first: idAt(begin + hourOfId * 3_600_000, 0), neither: 'ffffffff-f' };
   if (name === 'attempts') return { values: [[broken, answered, answered, answered, answered], [broken, answered]], first: '>4', neither: '>6' };
@@ -35,7 +35,7 @@ function sampleOf({ name, kind, filter: { kind: asks, words = [] } }: FilteredFi
 
 const [answered] = finished().attempts as [Finished['attempts'][number]];
 const broken = { ...answered, outcome: 'upstream_error', status: 500, error: 'It broke.' };
-/** The place of the field whose samples need ids of their own time. */
+/** The index of the field whose samples need ids of a certain time. */
 const hourOfId = filteredFields.findIndex(({ filter }) => filter.kind === 'prefix');
 
 function put<Whole extends object>(record: Whole, name: string, value: unknown): Whole {
@@ -43,7 +43,7 @@ function put<Whole extends object>(record: Whole, name: string, value: unknown):
   return { ...record, [outer]: inner === undefined ? value : { ...(record as any)[outer], [inner]: value } };
 }
 
-/** Two records for each filter, an hour after those of the filter before. */
+/** Two records for each filter, an hour after those of the previous filter. */
 const samples = filteredFields.map((field, hour) => {
   const sample = sampleOf(field);
   const at = begin + hour * 3_600_000;
@@ -87,7 +87,7 @@ describe.each(['sqlite', 'postgres'] as const)('the fields of a record, in %s', 
     place.remove();
   });
 
-  /** The ids that a filter selects: the store's, the API's and the matcher's answer, which must be one. */
+  /** The ids that a filter selects: the store, the API and the matcher must give the same. */
   async function found(address: string): Promise<string[]> {
     const query = parseLogFilter(new URLSearchParams(address));
     const matched = records.filter((record) => selects(query, record as LoggedRequest)).map(({ id }) => id).sort((a, b) => (a < b ? 1 : -1));
@@ -118,11 +118,11 @@ describe.each(['sqlite', 'postgres'] as const)('the fields of a record, in %s', 
     expect(await found(filter)).toHaveLength(records.filter(({ attempts }) => has(attempts.length)).length);
   });
 
-  test('refuses a number of attempts that is none', async () => {
+  test('refuses a number of attempts that is not a number', async () => {
     await expect(store.list({ ...everything, conditions: [{ field: 'attempts', operator: 'in', values: ['1) or (1=1'] }] }, { limit: 1 })).rejects.toThrow(/a whole number, or a bound/);
   });
 
-  test('counts attempts, error codes and doors', async () => {
+  test('counts attempts, error codes and endpoints', async () => {
     const count = (values: readonly (string | undefined)[]) => Array.from(Map.groupBy(values.filter((value) => value !== undefined), (value) => value), ([value, all]) => ({ value, count: all.length })).sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1));
     expect(await store.facets(everything)).toMatchObject({ attempts: count(records.map(({ attempts }) => String(attempts.length))), error: count(records.map(({ error }) => error?.code)), door: count(records.map(({ door }) => door ?? undefined)) });
   });
@@ -150,12 +150,12 @@ describe.each(['sqlite', 'postgres'] as const)('the fields of a record, in %s', 
     expect(await store.facets(parseLogFilter(new URLSearchParams(hourBefore)))).toMatchObject({ 'field.verdict': [{ value: 'bad "x"', count: 1 }, { value: 'good', count: 1 }], 'field.isKnown': [{ value: 'false', count: 1 }, { value: 'true', count: 1 }], 'field.score': [] });
   });
 
-  test('takes a bound of a plugin\'s field that is no number for a fault', async () => {
+  test('refuses a bound of a plugin\'s field that is not a number', async () => {
     await expect(store.list({ ...everything, conditions: [{ field: 'field.score', operator: '>', values: ['high'] }] }, { limit: 1 })).rejects.toThrow(/no number/);
   });
 });
 
-test('requests without a metadata key are found without reading the key of all others for each of them', async () => {
+test('requests without a metadata key are found without reading all records of that key for each', async () => {
   const place = folder();
   const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
   await store.open();

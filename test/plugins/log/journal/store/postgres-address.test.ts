@@ -1,4 +1,4 @@
-/** How operators write the address of a PostgreSQL, and what its TLS asks. */
+/** The forms in which operators write the address of a PostgreSQL, and its TLS settings. */
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { TLSSocket } from 'node:tls';
@@ -23,11 +23,11 @@ test.each([
   ['a slash in the password', 'postgres://user:pass/word@db.example/logs'], ['a number sign in the password', 'postgres://user:pass#word@db.example/logs'],
   ['a per cent sign in the password that begins the code of no character', 'postgres://user:100%abc@db.example/logs'],
   ['another scheme', 'mysql://user@db.example/logs'], ['no scheme', 'db.example:5432/logs'], ['nothing', ' '],
-])('%s makes it none', (_, url) => expect(isAddress(url)).toBe(false));
+])('%s is refused', (_, url) => expect(isAddress(url)).toBe(false));
 
 test.each([
   'postgres://user:password@db-1,db-2/logs', 'postgres://user@db-1:5432,db-2:5433/logs?target_session_attrs=read-write', 'postgres:///logs?user=gateway&host=db-1,db-2', 'postgres:///logs?host=db-1%2Cdb-2',
-])('%s names several hosts, of which the driver makes one name, and the doctor says so', async (url) => {
+])('%s names several hosts, which the driver reads as one name, and the doctor says so', async (url) => {
   expect(await checkStore('', { store: 'postgres', url, retention_days: 0 })).toEqual({ part: 'store', state: 'fault', text: expect.stringContaining('`url` names several hosts, and a connection is made to one') });
 });
 
@@ -37,10 +37,10 @@ describe('sslmode', () => {
   test.each([
     ['?sslmode=require', '?sslmode=verify-full'], ['?sslmode=prefer&connect_timeout=5', '?sslmode=verify-full&connect_timeout=5'], ['?connect_timeout=5&sslmode=verify-ca', '?connect_timeout=5&sslmode=verify-full'],
     ['?sslmode=no-verify', '?sslmode=no-verify'], ['?sslmode=disable', '?sslmode=disable'], ['?sslmode=require&uselibpqcompat=true', '?sslmode=require&uselibpqcompat=true'], ['', ''],
-  ])('%s is said to the driver as %s', (own, told) => expect(verified(`postgres://db.example/logs${own}`)).toBe(`postgres://db.example/logs${told}`));
+  ])('%s reaches the driver as %s', (own, told) => expect(verified(`postgres://db.example/logs${own}`)).toBe(`postgres://db.example/logs${told}`));
 });
 
-describe('a certificate that no authority has signed', () => {
+describe('a self-signed certificate', () => {
   let server: Server;
   beforeAll(async () => {
     const { key, cert } = certificate('DNS:localhost,IP:127.0.0.1');
@@ -56,7 +56,7 @@ describe('a certificate that no authority has signed', () => {
   const told = 'self-signed certificate: write sslrootcert=FILE into the url, the certificate of the authority that signed it; sslmode=no-verify takes any certificate';
   const url = (): string => `postgres://127.0.0.1:${(server.address() as AddressInfo).port}/logs?sslmode=require`;
 
-  test('is told with what the operator can do, in the words of this gateway alone', async () => {
+  test('is reported with what the operator can do, in the words of this gateway only', async () => {
     const warnings: string[] = [];
     const listen = (warning: Error): void => void warnings.push(warning.message);
     process.on('warning', listen);
@@ -68,12 +68,12 @@ describe('a certificate that no authority has signed', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('is told so by gateway doctor', async () => {
+  test('is reported by gateway doctor', async () => {
     const { state, text } = await checkStore('', { store: 'postgres', url: url(), retention_days: 0 });
     expect([state, text]).toEqual(['fault', expect.stringContaining(told)]);
   });
 });
 
-test('a server that refuses at each address of its host is told by its code', () => {
+test('a server that refuses at each address of its host is reported by its error code', () => {
   expect(reasonOf(Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }))).toBe('ECONNREFUSED');
 });

@@ -1,4 +1,4 @@
-/** The contract of a store, on both, with the same records: what one answers the other answers. */
+/** The contract of a store, with the same records in SQLite and PostgreSQL: both give the same answers. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BadQuery, orders, sorts } from '../../../../../core/log/store.ts';
 import type { Condition, LogQuery } from '../../../../../core/log/store.ts';
@@ -19,7 +19,7 @@ afterAll(async () => await server.stop());
 const minute = 60_000;
 const models = ['plain', 'thinker', null];
 
-/** 300 records of five hours, every kind of them. */
+/** 300 records of all kinds, from five hours. */
 const records = Array.from({ length: 300 }, (_, at) => ({
   at: begin + at * minute,
   number: at,
@@ -61,7 +61,7 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
   });
   const found = async (query: LogQuery, limit = 1000): Promise<number[]> => numbers((await store.list(query, { limit })).data);
 
-  test('forgets the bodies of one record, and keeps the record', async () => {
+  test('deletes the bodies of one record, and keeps the record', async () => {
     const own = await open(1000);
     const [first, second, plain] = [120, 122, 121].map((at) => ({ ...records[at], at: Date.now() - at })) as [typeof records[0], typeof records[0], typeof records[0]];
     await own.insert([first, second, plain].map((one) => rowFor({ ...one, promptStart: 'Tell me' })));
@@ -90,12 +90,12 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     expect(await store.get("'; drop table gateway_requests")).toBeNull();
   });
 
-  test('keeps a record once, however often it comes', async () => {
+  test('keeps a record once, however often it arrives', async () => {
     await store.insert(records.slice(0, 50).map(rowFor));
     expect(await found(everything)).toEqual(expected(() => true));
   });
 
-  test('gives pages that join without a gap', async () => {
+  test('gives pages without a gap between them', async () => {
     const seen: number[] = [];
     let cursor: string | null = null;
     do {
@@ -146,7 +146,7 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     cost: (at) => Number(records[at]?.cost ?? -1),
     tokens: (at) => records[at]?.usage.totalTokens ?? -1,
   };
-  test.each(sorts.flatMap((sort) => orders.map((order) => [sort, order] as const)))('lists by %s, %s, in pages that join without a gap', async (sort, order) => {
+  test.each(sorts.flatMap((sort) => orders.map((order) => [sort, order] as const)))('lists by %s, %s, in pages without a gap between them', async (sort, order) => {
     for (const [query, keep] of [[everything, () => true], [where('meta.tenant-id', 'in', 'tenant-4'), (at: number) => at % 6 === 4]] as const) {
       const seen: number[] = [];
       let cursor: string | null = null;
@@ -157,13 +157,13 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
       } while (cursor !== null);
       const amount = (at: number): number => (amounts[sort] as (at: number) => number)(at);
       const way = order === 'desc' ? 1 : -1;
-      // those without such a number are last in both ways
+      // records without such a number are last in both directions
       const rank = (at: number): number => (amount(at) < 0 ? -Infinity : way * amount(at));
       expect(seen).toEqual(records.map((_, at) => at).filter(keep).sort((a, b) => (rank(a) === rank(b) ? b - a : rank(b) - rank(a))));
     }
   });
 
-  test('refuses to sort what it searches, and a cursor of another list', async () => {
+  test('refuses to sort a search, and a cursor of another list', async () => {
     await expect(store.list({ ...everything, text: 'x' }, { limit: 1, sort: 'cost' })).rejects.toThrow(/leave "sort" or "q" out/);
     await expect(store.list(everything, { limit: 1, sort: 'cost', cursor: idAt(begin) })).rejects.toThrow(/take it from "next"/);
   });
@@ -200,7 +200,7 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     });
   });
 
-  test('sums by metadata, records without it too', async () => {
+  test('sums by metadata, also over records without it', async () => {
     const rows = await store.stats(everything, { by: 'meta.odd "name".x', limit: 1000 });
     expect(rows.map(({ value, requests }) => [value, requests])).toEqual(expect.arrayContaining([['ä%_', 150], [null, 150]]));
     expect((await store.stats(where('meta.tenant-id', 'in', 'tenant-1'), { by: 'meta.tenant-id', limit: 1000 })).map(({ value, requests }) => [value, requests])).toEqual([['tenant-1', 50]]);
@@ -214,7 +214,7 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     await ranked.close();
   });
 
-  test('ranks by cost what costs less than a millionth of a dollar each time', async () => {
+  test('ranks by cost also requests that cost less than a millionth of a dollar each', async () => {
     const ranked = await open(36_500);
     const cheap = Array.from({ length: 10 }, (_, number) => rowFor({ at: Date.now(), number, key: 'often', cost: '0.0000009' }));
     await ranked.insert([...cheap, rowFor({ at: Date.now(), number: 10, key: 'once', cost: '0.000002' })]);
@@ -222,14 +222,14 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     await ranked.close();
   });
 
-  test('sums what 64 bits do not hold', async () => {
+  test('sums numbers that do not fit into 64 bits', async () => {
     const rich = await open(36_500);
     await rich.insert([0, 1, 2].map((number) => rowFor({ at: Date.now(), number, cost: '9000000' })));
     expect((await rich.stats(everything, { by: 'model', limit: 1000 }))[0]?.cost).toBe('27000000');
     await rich.close();
   });
 
-  test('lets another have its turn while it adds up', async () => {
+  test('lets another query run while it adds up', async () => {
     const order: string[] = [];
     const adding = store.series({ ...everything, from: begin, to: begin + 300 * minute }, { bucketMs: minute }).then(() => order.push('sums'));
     await new Promise((resolve) => setImmediate(resolve));
@@ -239,7 +239,7 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     expect(order).toEqual(['list', 'sums']);
   });
 
-  test('makes series, whole and by a dimension', async () => {
+  test('gives series, in total and by a dimension', async () => {
     const { points: hours, total } = await store.series(everything, { bucketMs: 3_600_000 });
     expect([total]).toEqual(await store.stats(everything, { by: null, limit: 1000 }));
     expect(hours.map(({ at, requests }) => [at, requests])).toEqual([0, 1, 2, 3, 4].map((hour) => [begin + hour * 3_600_000, 60]));
@@ -248,15 +248,15 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     expect(byTenant[0]).toMatchObject({ at: begin, value: 'tenant-0', requests: 10 });
   });
 
-  test('names metadata by its use, however many values it has', async () => {
+  test('lists metadata keys by use, however many values they have', async () => {
     expect(await store.metadataKeys(everything)).toEqual(['tenant-id', 'odd "name".x']);
   });
 
-  test('refuses a cursor that no page gave', async () => {
+  test('refuses a cursor that is not from a page', async () => {
     await expect(store.list(everything, { limit: 1, cursor: 'garbage' })).rejects.toThrow(/take it from "next"/);
   });
 
-  test('counts the values seen', async () => {
+  test('counts the values of the records', async () => {
     const facets = await store.facets(where('model', 'in', 'plain'));
     expect(facets['provider']).toEqual([{ value: 'up', count: 100 }]);
     expect(facets['meta.tenant-id']).toEqual([{ value: 'tenant-0', count: 50 }, { value: 'tenant-3', count: 50 }]);
@@ -268,7 +268,7 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     expect(data[1]).toMatchObject({ id: idAt(begin + 298 * minute, 298), response: { choices: [{ text: 'It is 298' }] } });
   });
 
-  test('ends a page of an export early where bodies are large, and goes on behind it', async () => {
+  test('ends a page of an export early where bodies are large, and continues after it', async () => {
     const large = await open(3650);
     await large.insert(Array.from({ length: 12 }, (_, number) => rowFor({ at: begin + number, number, request: request('x'.repeat(5_000_000)) })));
     const pages: { found: number[]; isCut: boolean | undefined }[] = [];
@@ -282,7 +282,7 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     await large.close();
   });
 
-  test('drops what is old, shows none of it, and goes on taking records', async () => {
+  test('deletes old records, shows none of them, and keeps accepting records', async () => {
     const day = 86_400_000;
     const now = Date.now();
     const keeping = await open(30);
@@ -297,7 +297,7 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     await keeping.close();
   });
 
-  test("keeps callers' keys, each change with its event, and tells what has changed since", async () => {
+  test("keeps callers' keys, each change with its event, and lists the changes since a version", async () => {
     const own = await open(1000);
     const { keyStore: keys } = own;
     const change = (name: string, from: number, data: string | null, action = 'create') => ({ name, from, data, event: { at: 1000 + from, action, by: 'api', address: from === 0 ? '10.0.0.7' : null, details: '{"a":"ä"}' } });
@@ -312,7 +312,7 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     expect(await keys.changes(b)).toEqual({ version: gone, keys: [{ name: 'a', version: changed, data: '{"n":3}' }, { name: 'b', version: gone, data: null }], isWhole: false });
     expect(await keys.changes(gone)).toEqual({ version: gone, keys: [], isWhole: false });
     const again = (await keys.write(change('b', 0, '{"n":4}'))) as number;
-    // a database that was put back to what it was before
+    // the database was restored to an earlier state
     expect(await keys.changes(again + 100)).toMatchObject({ version: again, isWhole: true, keys: [{ name: 'a' }, { name: 'b', data: '{"n":4}' }] });
     const events = await keys.events({ name: null, before: null, limit: 10 });
     expect(events.map(({ id, name, action }) => [id, name, action])).toEqual([[again, 'b', 'create'], [gone, 'b', 'delete'], [changed, 'a', 'change'], [b, 'b', 'create'], [a, 'a', 'create']]);
@@ -322,7 +322,7 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     await own.close();
   });
 
-  test('lets one of two win who change a key at the same moment, and gives versions in the order in which they are seen', async () => {
+  test('accepts one of two changes of a key at the same moment, and gives versions in the order in which readers see them', async () => {
     const own = await open(1000);
     const event = { at: 1, action: 'create', by: 'api', address: null, details: '{}' };
     const written = await Promise.all(Array.from({ length: 20 }, (_, at) => own.keyStore.write({ name: `k${at % 4}`, from: 0, data: '{}', event })));
@@ -337,16 +337,16 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     expect(await store.keyStore.lastUsed([])).toEqual({});
   });
 
-  test('opens again on what there is', async () => {
+  test('opens again with its records', async () => {
     await store.open();
     expect(await found(where('model', 'in', 'plain'), 1)).toEqual([297]);
   });
 });
 
-test('a week that another process has dropped is made again, whatever language PostgreSQL speaks', async () => {
+test('a week that another process has dropped is made again, in whatever language PostgreSQL reports it', async () => {
   const url = server.database();
   const proxy = await proxyTo(url);
-  // of the same length, because an answer says how long it is
+  // of the same length, because a message contains its length
   proxy.translate = (piece) => Buffer.from(piece.toString('latin1').replaceAll('no partition of relation', 'keine Partition fuer Rel'), 'latin1');
   const store = await createStore({ store: 'postgres', url: url.replace(String(server.port), new URL(proxy.url).port), dataDir: '', retentionDays: 0, isDurable: false });
   await store.open();

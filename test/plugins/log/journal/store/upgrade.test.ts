@@ -1,4 +1,4 @@
-/** A database of the version before migration 3: it is migrated when it is opened, its rows stay, and all filters work on them. */
+/** A database of the version before migration 3 is migrated when it is opened; its rows stay, and all filters work on them. */
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ import { startPostgres } from '../../../../_kit/servers.ts';
 import type { PostgresServer } from '../../../../_kit/servers.ts';
 import { begin, everything, folder, idAt, rowFor } from '../scene.ts';
 
-/** What that version applied. A migration that was released is never changed: a database with another checksum is refused. */
+/** The migrations of that version. A released migration is never changed: a database with another checksum is refused. */
 const released = {
   sqlite: ['9640e129304d33bd712b74dbb2ed6eaf2fb36c88d363f69252a33b15a6c94dfc', 'bb5e87a3853799edbcb2f0dc3ac67dba70113b8977c5edc85858b1117c33ca03'],
   postgres: ['6f6874e0189a226c563cbbc772dab5427d9e5e631f99293efe4ed484b5403bf4', '0543f9d2b89a88882145b11dcf7589ad619ce694661f9d60e90a49dcbbcb1ab1'],
@@ -25,7 +25,7 @@ const ledgerSql = 'create table gateway_migrations (id integer primary key, name
 const columns = 'id, created_at, requested_model, model, provider, key_name, stream, status, failed, outcome, finish_reason, duration_ms, ttft_ms, prompt_tokens, completion_tokens, reasoning_tokens, cached_tokens, cache_write_tokens, total_tokens, cost, metadata, more, user_agent, estimated';
 const more = { clientRequestId: null, method: 'POST', path: '/v1/chat/completions', nativeFinishReason: 'stop', tokensPerSecond: null, prices: { prompt: '0.000001', completion: '0.000002' }, attempts: [{ provider: 'up', model: 'plain', externalId: 'plain-1', outcome: 'answered', status: 200, startedMs: 5, durationMs: 90, timeToFirstTokenMs: 20, error: null }], ruledOut: [], adjustments: [], error: null, configHash: 'hash' };
 
-/** Values as that version wrote them; a flag is 0 or 1 in SQLite. */
+/** Values in the form of that version; a flag is 0 or 1 in SQLite. */
 const rowValues = (number: number, flag: (value: boolean) => unknown) => [
   begin + number, 'auto', number === 2 ? null : 'plain', 'up', 'team', flag(number === 1), number === 2 ? 429 : 200, flag(number === 2), number === 2 ? 'refused' : 'answered', 'completed', 100 + number * 1000, null,
   10, 5, 2, 0, null, 15, 123_000_000, JSON.stringify({ 'tenant-id': `tenant-${number}` }), JSON.stringify(more), 'curl/8', flag(false),
@@ -91,7 +91,7 @@ describe.each(['sqlite', 'postgres'] as const)('a database of the version before
 
   const later = (kind === 'sqlite' ? sqliteMigrations : postgresMigrations).slice(2).map(({ id }) => id);
 
-  test('has migrations that are as they were released', () => {
+  test('has migrations that are unchanged since their release', () => {
     expect(migrationsOf[kind].map(checksumOf)).toEqual(released[kind]);
   });
 
@@ -102,7 +102,7 @@ describe.each(['sqlite', 'postgres'] as const)('a database of the version before
     expect(await applied()).toEqual([[1, true], [2, true], ...later.map((id) => [id, true])]);
   });
 
-  test('keeps its rows, whole', async () => {
+  test('keeps all of its rows', async () => {
     expect(await store.get(idAt(begin, 0))).toEqual({
       ...more, id: idAt(begin, 0), createdAt: new Date(begin).toISOString(), userAgent: 'curl/8', clientAddress: null, requestedModel: 'auto', model: 'plain', provider: 'up', key: 'team', stream: false, status: 200, outcome: 'answered', finishReason: 'completed', durationMs: 100, timeToFirstTokenMs: null,
       usage: { promptTokens: 10, completionTokens: 5, reasoningTokens: 2, cachedTokens: 0, cacheWriteTokens: null, totalTokens: 15 }, usageEstimated: false, reasoningEstimated: false, cost: '0.000123', costIsUpperBound: false, providerCost: null, usageDetails: null, door: null, promptStart: null, metadata: { 'tenant-id': 'tenant-0' }, timings: {}, fields: {}, request: { model: 'plain' }, response: null, reasoningContent: null, upstream: null,
@@ -117,7 +117,7 @@ describe.each(['sqlite', 'postgres'] as const)('a database of the version before
     expect(await found(conditions)).toEqual(numbers);
   });
 
-  test('takes records with fields of plugins beside them', async () => {
+  test('accepts records with fields of plugins', async () => {
     await store.insert([rowFor({ at: begin + 3, number: 3, fields: { verdict: 'bad', score: 3 } })]);
     expect([await found({ 'field.verdict': ['in', 'bad'] }), await found({ 'field.score': ['>=', '3'] }), await found({ 'field.verdict': ['in', ''] })]).toEqual([[3], [3], [2, 1, 0]]);
     expect((await store.stats(everything, { by: 'field.verdict', limit: 10 })).map(({ value, requests }) => [value, requests])).toEqual([[null, 3], ['bad', 1]]);

@@ -13,7 +13,7 @@ const frame: fc.Arbitrary<Frame> = fc.oneof(
 
 const bytesOf = (one: Frame): number => encodeFrames([one]).length;
 
-/** All sound frames, damage stepped over, as a reader does it. */
+/** All valid frames: damaged bytes are skipped, as a reader skips them. */
 function read(bytes: Buffer): Frame[] {
   const found: Frame[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -27,20 +27,20 @@ function read(bytes: Buffer): Frame[] {
 }
 
 describe('frames', () => {
-  test('come back as they went in', () => {
+  test('are read as they were written', () => {
     fc.assert(fc.property(fc.array(frame), (frames) => {
       expect(read(encodeFrames(frames))).toEqual(frames);
     }));
   });
 
-  test('come back from memory that is used again', () => {
+  test('are read from memory that is used again', () => {
     const scratch = Buffer.alloc(4096, 0xff);
     fc.assert(fc.property(fc.array(frame), (frames) => {
       expect(read(encodeFrames(frames, scratch))).toEqual(frames);
     }));
   });
 
-  test('cut anywhere, lose the cut one and none before it', () => {
+  test('cut anywhere, lose the cut frame and none before it', () => {
     fc.assert(fc.property(fc.array(frame, { minLength: 1 }), fc.nat(), (frames, seed) => {
       const bytes = encodeFrames(frames);
       const cut = seed % bytes.length;
@@ -50,7 +50,7 @@ describe('frames', () => {
     }));
   });
 
-  test('with a byte changed, lose one and find the way again', () => {
+  test('with a byte changed, lose one frame, and later frames are found', () => {
     fc.assert(fc.property(fc.array(frame, { minLength: 1 }), fc.nat(), fc.integer({ min: 1, max: 255 }), (frames, seed, change) => {
       const bytes = encodeFrames(frames);
       const at = seed % bytes.length;
@@ -61,7 +61,7 @@ describe('frames', () => {
     }));
   });
 
-  test('are found behind garbage, in front of garbage, and not in garbage', () => {
+  test('are found after and before garbage, and not in garbage', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), frame, (garbage, one) => {
       const bytes = encodeFrames([one]);
       expect(read(Buffer.concat([garbage, bytes, garbage]))).toEqual([one]);
@@ -74,11 +74,11 @@ describe('frames', () => {
     expect(read(bytes)).toEqual([{ kind: STARTED, payload: '{"id":"self"}' }, { kind: FINISHED, payload: '{}' }]);
   });
 
-  test.each([0, 1, 512 * 1024 * 1024 + 1, 2 ** 32 - 1])('whose length cannot be (%i) are damaged: nobody waits for their end', (length) => {
+  test.each([0, 1, 512 * 1024 * 1024 + 1, 2 ** 32 - 1])('with an impossible length (%i) are damaged: no reader waits for their end', (length) => {
     const bytes = Buffer.concat([encodeFrames([{ kind: FINISHED, payload: '{}' }]), Buffer.alloc(20)]);
     bytes.writeUInt32LE(length, 0);
     expect(decodeFrame(bytes, 0)).toBe('damaged');
   });
 
-  test('do not hold zeros', () => expect(read(Buffer.alloc(64 * 1024))).toEqual([]));
+  test('of zeros are not valid', () => expect(read(Buffer.alloc(64 * 1024))).toEqual([]));
 });

@@ -7,18 +7,18 @@ import { createInstance } from '../../../../../plugins/log/journal/write/segment
 import { mountSmallDisk } from '../../../../_kit/small-disk.ts';
 import { folder } from '../scene.ts';
 
-test('a data directory without locks is refused, and left as it was', () => {
+test('a data directory without locks is refused, and not changed', () => {
   const place = folder();
-  // SQLite, which takes the locks, opens no path of more than 512 bytes
+  // SQLite takes the locks, and opens no path of more than 512 bytes
   const root = join(place.path, ...Array.from({ length: 5 }, () => 'd'.repeat(100)));
   mkdirSync(root, { recursive: true });
-  // a loop without an end would stop the tests: the time limit of a context ends it
+  // an endless loop would stop the tests: the time limit of a context ends it
   expect(() => runInNewContext('create()', { create: () => createInstance(root) }, { timeout: 60_000 })).toThrow('can be locked');
   expect(readdirSync(root)).toEqual([]);
   place.remove();
 });
 
-test('a disk that is mounted read-only is named for what it is', () => {
+test('a disk that is mounted read-only is reported as read-only', () => {
   const place = folder();
   const disk = mountSmallDisk(place.path, '64k');
   disk.refuseWrites();

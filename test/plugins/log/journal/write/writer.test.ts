@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 afterEach(() => place.remove());
 
-/** What a reader finds in an ended journal, which it leaves as it is. */
+/** The records that a reader finds in a closed journal. It does not change the journal. */
 function readAll(path: string): { payloads: string[]; damaged: number } {
   let damaged = 0;
   const tail = new Tail(path, { isEnded: true, most: 1000, removed: () => {}, damaged: (bytes) => void (damaged += bytes), unnoted: () => {} });
@@ -62,15 +62,15 @@ async function onSmallDisk(more: object, work: (scene: { disk: string; writer: J
 const tailOf = (): Tail => new Tail(place.path, { isEnded: false, most: 1000, removed: () => {}, damaged: () => {}, unnoted: () => {} });
 
 describe('the writer', () => {
-  test.each([false, true])('has written when it resolves (to the device: %s)', async (isDurable) => {
+  test.each([false, true])('resolves after the write (to the device: %s)', async (isDurable) => {
     const writer = writerIn(place.path, { isDurable });
     await Promise.all(Array.from({ length: 100 }, (_, at) => writer.append(frame(at))));
-    // read before anything is closed
+    // this reads before the writer is closed
     expect(readAll(place.path).payloads).toEqual(Array.from({ length: 100 }, (_, at) => payload(at)));
     await writer.close();
   });
 
-  test.each([false, true])('syncs each group before it resolves, where it is told to (%s), and writes one that could not be synced into another file', async (isDurable) => {
+  test.each([false, true])('syncs each group before it resolves, if the option says so (%s), and writes a group that could not be synced into another file', async (isDurable) => {
     // the kernel takes what is written to /dev/null, and refuses to sync it
     symlinkSync('/dev/null', pathOf(place.path, 1));
     const writer = writerIn(place.path, { isDurable, retryMs: 5 });
@@ -96,7 +96,7 @@ describe('the writer', () => {
     await writer.close();
   });
 
-  test('leaves the writing to other threads as long as the disk stays slow', async () => {
+  test('writes in other threads as long as the disk stays slow', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const writer = writerIn(place.path, { slowMs: -1 });
@@ -110,7 +110,7 @@ describe('the writer', () => {
     await writer.close();
   });
 
-  test('leaves the writing to other threads where the disk is slow', async () => {
+  test('writes in other threads when the disk is slow', async () => {
     const writer = writerIn(place.path, { slowMs: -1 });
     await writer.append(frame(0));
     expect(writer.writesNow).toBe(false);
@@ -119,7 +119,7 @@ describe('the writer', () => {
     await writer.close();
   });
 
-  test('does not promise to write at once where it waits for the device', async () => {
+  test('does not report an immediate write where it waits for the device', async () => {
     const writer = writerIn(place.path, { isDurable: true });
     await writer.append(frame(0));
     expect(writer.writesNow).toBe(false);
@@ -134,7 +134,7 @@ describe('the writer', () => {
     expect(readAll(place.path).payloads).toHaveLength(50);
   });
 
-  test('says when room gets scarce, and counts what does not fit', async () => {
+  test('reports when room gets scarce, and counts the records that do not fit', async () => {
     const writer = writerIn(place.path, { maxBytes: 100_000 });
     const seen = new Set<string>();
     for (let at = 0; at < 120; at++) {
@@ -149,7 +149,7 @@ describe('the writer', () => {
     await writer.close();
   });
 
-  test('has room for more than may wait in memory, as long as the disk takes it', async () => {
+  test('accepts more records than may wait in memory, as long as the disk accepts them', async () => {
     const writer = writerIn(place.path, { maxWaiting: 10_000 });
     expect(writer.hasRoomFor(20_000)).toBe(true);
     const written = [writer.append(frame(1, 'x'.repeat(20_000))), writer.append(frame(2))];
@@ -157,11 +157,11 @@ describe('the writer', () => {
     await writer.close();
   });
 
-  test.each(['refuses to be written', 'does not answer'])('bounds what waits in memory while the disk %s', async (how) => {
+  test.each(['refuses to be written', 'does not answer'])('limits the records that wait in memory while the disk %s', async (how) => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const isAway = how === 'refuses to be written';
-    // the kernel lets a writer of a pipe wait until somebody reads
+    // the kernel blocks a writer of a pipe until a reader reads
     if (!isAway) execFileSync('mkfifo', [pathOf(place.path, 1)]);
     const writer = writerIn(isAway ? join(place.path, 'nowhere') : place.path, { maxWaiting: 10_000, retryMs: 60_000 });
     const first = writer.append(frame(1));
@@ -172,11 +172,11 @@ describe('the writer', () => {
     void writer.append(frame(2, 'x'.repeat(20_000)));
     expect([writer.pressure, await writer.append(frame(3)), writer.counts.dropped]).toEqual(['full', false, 1]);
     if (!isAway) closeSync(openSync(pathOf(place.path, 1), 'r'));
-    // what a pipe does not take goes into the next segment
+    // records that the pipe does not accept go into the next segment
     expect(await writer.close()).toHaveLength(isAway ? 2 : 0);
   });
 
-  test('survives a full disk: says so once, holds up nobody, writes all when there is room', async () => {
+  test('survives a full disk: reports it once, delays no request, and writes all records when there is room', async () => {
     await onSmallDisk({ retryMs: 20 }, async ({ disk, writer, grow }) => {
       for (let at = 0; at < 60; at++) await writer.append(frame(at, 'x'.repeat(1000)));
       expect(lines.filter((line) => line.includes('cannot be written'))).toHaveLength(1);
@@ -189,7 +189,7 @@ describe('the writer', () => {
     });
   });
 
-  test('cuts off what a full disk took in part, and tries once more when it closes', async () => {
+  test('cuts off a record that a full disk took in part, and tries once more when it closes', async () => {
     await onSmallDisk({ retryMs: 60_000 }, async ({ disk, writer, grow }) => {
       for (let at = 0; at < 60; at++) await writer.append(frame(at, 'x'.repeat(1000)));
       expect(writer.trouble).toBe('journal_not_written');
@@ -200,7 +200,7 @@ describe('the writer', () => {
     });
   });
 
-  test('says once that it is full, and once that it has room again', async () => {
+  test('reports once that it is full, and once that it has room again', async () => {
     const writer = writerIn(place.path, { maxBytes: 65_536 });
     while (writer.trouble === null) await writer.append(frame(1, 'x'.repeat(1000)));
     expect(await writer.append(frame(2))).toBe(false);
@@ -211,7 +211,7 @@ describe('the writer', () => {
     await writer.close();
   });
 
-  test('gives up a folder that is gone without failing anybody', async () => {
+  test('gives up a deleted folder, and no request fails', async () => {
     const writer = writerIn(join(place.path, 'nowhere'), { retryMs: 5 });
     await writer.append(frame(1));
     await pause(20);
@@ -221,14 +221,14 @@ describe('the writer', () => {
 });
 
 describe('a damaged journal', () => {
-  test('with a torn tail loses the torn record alone', async () => {
+  test('with a cut end loses only the cut record', async () => {
     const file = await write();
     const bytes = readFileSync(file);
     writeFileSync(file, bytes.subarray(0, bytes.length - 5));
     expect(readAll(place.path).payloads).toEqual(Array.from({ length: 9 }, (_, at) => payload(at)));
   });
 
-  test('with a changed byte loses that record alone', async () => {
+  test('with a changed byte loses only that record', async () => {
     const file = await write();
     const bytes = readFileSync(file);
     bytes[Math.floor(bytes.length / 2)] = 0;
@@ -238,7 +238,7 @@ describe('a damaged journal', () => {
     expect(damaged).toBeGreaterThan(0);
   });
 
-  test('that is no journal holds nothing', () => {
+  test('that is not a journal has no records', () => {
     writeFileSync(pathOf(place.path, 3), 'garbage'.repeat(1000));
     writeFileSync(pathOf(place.path, 5), Buffer.alloc(9000));
     writeFileSync(join(place.path, 'cursor'), '{"segment":');
@@ -277,7 +277,7 @@ describe('a reader', () => {
     await writer.close();
   });
 
-  test('takes what is not committed once more', async () => {
+  test('reads records that are not committed again', async () => {
     const writer = writerIn(place.path);
     await writer.append(frame(1));
     const tail = tailOf();
@@ -288,7 +288,7 @@ describe('a reader', () => {
 });
 
 describe('a cursor', () => {
-  test('takes the place of the former one when it is on the disk, not before', () => {
+  test('replaces the former one only after it is on the disk', () => {
     const cursor = { segment: 1, offset: 2, open: ['{}'] };
     writeCursor(place.path, cursor);
     // the kernel takes what is written to /dev/null, and refuses to sync it
@@ -310,7 +310,7 @@ describe('a cursor that is broken', () => {
 });
 
 describe('a folder of a journal', () => {
-  test('belongs to one at a time, and to the next when that one is gone', () => {
+  test('belongs to one process at a time, and to the next when that one has ended', () => {
     const instance = createInstance(place.path);
     expect(claim(instance.folder)).toBeNull();
     expect(adoptOrphans(place.path, new Set())).toEqual([]);
