@@ -1,17 +1,17 @@
-/** POST /v1/embeddings, over sockets: what callers send, what providers get, and what comes back. */
+/** POST /v1/embeddings, over sockets: requests of callers, requests to providers, and replies. */
 import { describe, expect, it } from 'vitest';
 import { answers, pause } from '../../_kit/upstream.ts';
 import type { Asked, ScriptedUpstream, Step } from '../../_kit/upstream.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { errorOf, gatewayOf, provider } from '../../core/scene.ts';
 
-/** The vector that the scripted providers give for a text. */
+/** The vector of a text at the scripted providers. */
 const vectorOf = (text: unknown): number[] => [String(text).length, 0.5, -1.25];
 const listOf = (input: unknown): unknown[] => (Array.isArray(input) && typeof input[0] !== 'number' ? (input as unknown[]) : [input]);
 
 const likeOpenAi: Step = (response, asked) => {
   const list = listOf(asked.json['input']);
-  // in another order than they were asked
+  // in another order than in the request
   const data = list.map((text, index) => ({ object: 'embedding', index, embedding: vectorOf(text) })).toReversed();
   return answers({ object: 'list', data, model: 'x', usage: { prompt_tokens: 7 * list.length, total_tokens: 7 * list.length } })(response, asked);
 };
@@ -69,7 +69,7 @@ describe.each(Object.keys(kinds))('to a provider like %s', (kind) => {
 });
 
 describe('POST /v1/embeddings', () => {
-  it('sends what the caller sent, but nothing that may hold a key of his own', async () => {
+  it('sends the fields of the caller, except those that may hold the caller’s own key', async () => {
     const { embed, up } = await scene('openai');
     const settings = { api_key: 'sk-of-the-caller', api_base: 'http://else.example', base_url: 'http://else.example', extra_headers: { a: 'b' } };
     const { headers } = await embed({ input: [1, 2, 3], dimensions: 3, user: 'ann', of_tomorrow: true, ...settings });
@@ -78,7 +78,7 @@ describe('POST /v1/embeddings', () => {
     expect(headers.get('x-adjusted')).toBe(Object.keys(settings).map((field) => `${field}: dropped`).join(', '));
   });
 
-  it('gives base64 of 32-bit floats where that is asked for', async () => {
+  it('gives base64 of 32-bit floats if the request asks for it', async () => {
     const { embed } = await scene('openai');
     const [text] = (await vectorsIn(await embed({ input: 'one', encoding_format: 'base64' }))) as [string];
     expect([...new Float32Array(new Uint8Array(Buffer.from(text, 'base64')).buffer)]).toEqual(vectorOf('one'));
@@ -93,7 +93,7 @@ describe('POST /v1/embeddings', () => {
     expect(Math.max(...sizes)).toBe(most);
   });
 
-  it('fails as a whole where one call of several fails', async () => {
+  it('fails as a whole if one of several calls fails', async () => {
     let calls = 0;
     const { embed } = await scene('gemini', (response, asked) => (calls++ === 1 ? answers({ error: { code: 503, message: 'no', status: 'UNAVAILABLE' } }, { status: 503 }) : likeGemini)(response, asked));
     expect((await embed({ input: Array.from({ length: 150 }, () => 'x') })).status).toBe(503);
@@ -105,14 +105,14 @@ describe('POST /v1/embeddings', () => {
     expect(up.asked).toEqual([]);
   });
 
-  describe('where one of several calls fails, has on record', () => {
+  describe('if one of several calls fails, has on record', () => {
     const fails = answers({ message: 'overloaded' }, { status: 503 });
 
     it.each<[string, boolean, object]>([
       ['what the answered ones used, at a provider that stops when the others are left', true, { cost: '0.000003', costIsUpperBound: false }],
       ['the most that all of them may use, at a provider that goes on with the others', false, { cost: '0.000024', costIsUpperBound: true }],
     ])('%s', async (_, cancellation, cost) => {
-      // eight calls run at one time, so the ninth begins when the first has its answer
+      // eight calls run at one time, so the ninth begins after the first answer
       const step: Step = (response, asked) => (asked.json['inputText'] === 'text 0' ? likeTitan(response, asked) : asked.json['inputText'] === 'text 8' ? fails(response, asked) : undefined);
       const { embed, up, records } = await scene('titan', step, { mapping: { cancellation } });
       expect((await embed({ input: Array.from({ length: 12 }, (_, at) => `text ${at}`) })).status).toBe(503);
@@ -120,7 +120,7 @@ describe('POST /v1/embeddings', () => {
       expect(records[0]).toMatchObject({ outcome: 'failed', usage: { promptTokens: 3 }, ...cost });
     });
 
-    it('nothing where it was the only one', async () => {
+    it('no usage where it was the only call', async () => {
       const { embed, records } = await scene('titan', fails, { mapping: { cancellation: false } });
       expect((await embed({ input: 'one' })).status).toBe(503);
       expect(records[0]).toMatchObject({ cost: null, usage: { promptTokens: null } });
@@ -128,7 +128,7 @@ describe('POST /v1/embeddings', () => {
   });
 
   describe.each<[string, object]>([['its client leaves', {}], ['its time is over', { timeout_ms: { first_byte: 1000 } }]])('where %s after some of its calls were answered', (end, policy) => {
-    // eight calls run at one time, so the ninth is asked when the first has its answer
+    // eight calls run at one time, so the ninth is sent after the first answer
     const firstOnly: Step = (response, asked) => (asked.json['inputText'] === 'text 0' ? likeTitan(response, asked) : undefined);
 
     it.each<[string, boolean, object]>([
@@ -146,11 +146,11 @@ describe('POST /v1/embeddings', () => {
     });
   });
 
-  it('counts what was answered by a provider that another one outran', async () => {
+  it('counts the answers of a provider that another one outran', async () => {
     const firstOnly: Step = (response, asked) => (asked.json['inputText'] === 'text 0' ? likeTitan(response, asked) : undefined);
     const slow = await provider(firstOnly);
     const quick = await provider(async (response, asked) => {
-      // the ninth call is asked when the first has its answer
+      // the ninth call is sent after the first answer
       while (slow.asked.length < 9) await pause(1);
       await likeTitan(response, asked);
     });
@@ -164,7 +164,7 @@ describe('POST /v1/embeddings', () => {
     expect(records[0]?.attempts.map(({ provider: name, outcome, used }) => [name, outcome, used?.usage.promptTokens])).toEqual([['slow', 'outrun', 3], ['quick', 'answered', undefined]]);
   });
 
-  it('tells an error that a provider gives with status 200 in its words, and as what it is', async () => {
+  it('reports an error with status 200 with the provider’s message and the right code', async () => {
     const { embed, records } = await scene('openai', answers({ error: { message: 'Slow down, please', code: 429 } }));
     const response = await embed({ input: 'one' });
     expect([response.status, (await errorOf(response)).code]).toEqual([429, 'upstream_rate_limited']);
@@ -176,7 +176,7 @@ describe('POST /v1/embeddings', () => {
     expect(await errorOf(await embed({ input: 'x', dimensions: 256 }))).toMatchObject({ code: 'unsupported_value', param: 'dimensions' });
   });
 
-  it('names what a provider does not take', async () => {
+  it('names the fields that a provider does not take', async () => {
     const { embed } = await scene('titan');
     expect((await embed({ input: 'x', user: 'ann' })).headers.get('x-adjusted')).toBe('user: dropped');
   });
@@ -192,13 +192,13 @@ describe('POST /v1/embeddings', () => {
     ['dimensions of 0', { input: 'x', dimensions: 0 }, 'invalid_value', 'dimensions'],
     ['an empty model', { input: 'x', model: '' }, 'invalid_value', 'model'],
     ['a model for chats', { input: 'x', model: 'chat' }, 'model_not_supported', 'model'],
-  ])('refuses %s, and asks nobody', async (_, body, code, param) => {
+  ])('refuses %s, and asks no provider', async (_, body, code, param) => {
     const { embed, up } = await scene('openai');
     const response = await embed(body);
     expect([response.status, await errorOf(response), up.asked.length]).toMatchObject([400, { code, param }, 0]);
   });
 
-  it('is where a model for embeddings is asked, and not the door for chats', async () => {
+  it('is the endpoint for embedding models, and chat completions refuse them', async () => {
     const { chat } = await scene('openai');
     expect(await errorOf(await chat({ model: 'vectors' }))).toMatchObject({ code: 'model_not_supported', message: expect.stringContaining('POST /v1/embeddings') as string });
   });
@@ -208,12 +208,12 @@ describe('POST /v1/embeddings', () => {
     ['fewer vectors than inputs', { data: [{ index: 0, embedding: [1] }] }],
     ['a vector of words', { data: [{ index: 0, embedding: ['a'] }, { index: 1, embedding: [1] }] }],
     ['no JSON', 'oops'],
-  ])('takes an answer with %s for a broken one', async (_, body) => {
+  ])('treats an answer with %s as broken', async (_, body) => {
     const { embed } = await scene('openai', answers(body));
     expect((await errorOf(await embed({ input: ['one', 'two'] }))).code).toBe('upstream_invalid_response');
   });
 
-  it('answers without a provider for the mock, the same for the same text', async () => {
+  it('gives vectors of the mock without a network, the same for the same text', async () => {
     const { embed } = await scene('openai');
     const [one, again, other] = (await vectorsIn(await embed({ model: 'mocked', input: ['one', 'one', 'other'], dimensions: 5 }))) as number[][];
     expect(one).toEqual(again);
@@ -221,14 +221,14 @@ describe('POST /v1/embeddings', () => {
     expect(Math.hypot(...(one ?? []))).toBeCloseTo(1, 9);
   });
 
-  it('refuses more dimensions than the mock gives, which would take all of its time', async () => {
+  it('refuses more dimensions than the mock gives, because these would block the process', async () => {
     const { embed } = await scene('openai');
     const answers = await Promise.all([4096, 4097, 1e6].map((dimensions) => embed({ model: 'mocked', input: 'hi', dimensions })));
     expect(answers.map(({ status }) => status)).toEqual([200, 400, 400]);
     expect(await errorOf(answers[2] as Response)).toMatchObject({ code: 'invalid_value', param: 'dimensions' });
   });
 
-  it('takes of a limit the tokens of its texts, and none of an answer', async () => {
+  it('counts in a limit the tokens of its texts, and none of an answer', async () => {
     const { up } = await scene('openai');
     const gateway = await gatewayOf({
       providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } },
@@ -242,7 +242,7 @@ describe('POST /v1/embeddings', () => {
     expect(Number(explained.candidates[0]?.estimatedCost)).toBeLessThan(0.00001);
   });
 
-  it('keeps answers for exact repeats where the cache is asked for', async () => {
+  it('keeps answers for exact repeats if the cache is asked for', async () => {
     const { embed, up } = await scene('openai');
     const asked = [await embed({ input: 'one' }, { 'x-cache': 'on' }), await embed({ input: 'one' }, { 'x-cache': 'on' })];
     expect([asked.map(({ headers }) => headers.get('x-cache')), await vectorsIn(asked[1] as Response), up.asked.length]).toEqual([['miss', 'hit'], [vectorOf('one')], 1]);

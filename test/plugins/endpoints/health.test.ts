@@ -1,4 +1,4 @@
-/** GET /: the health record, what `skip` leaves out, and what makes it 503. */
+/** GET /: the health record, the parts that `skip` leaves out, and the status 503. */
 import { describe, expect, it } from 'vitest';
 import type { HealthReport } from '../../../core/pipeline/hooks.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
@@ -27,12 +27,12 @@ describe('the health record', () => {
     ['?skip=%20redis%20,%20database', 'skipped', 'skipped'],
     ['?skip=', 'not configured', 'not configured'],
     ['?skip=teapot', 'not configured', 'not configured'],
-  ])('with %s says redis %s, database %s, and is ok', async (query, redis, database) => {
+  ])('with %s has redis %s, database %s, and is ok', async (query, redis, database) => {
     const { status, body } = await health(query);
     expect([status, body.health]).toEqual([200, { status: 'ok', redis: { connected: false, error: redis }, database: { connected: false, error: database } }]);
   });
 
-  it('tells a check what to skip, and shows it skipped whatever the check says', async () => {
+  it('passes `skip` to a check, and shows skipped parts as skipped whatever the check reports', async () => {
     const { body } = await health('?skip=database', (report, { skip }) => ({ ...report, status: skip.has('database') ? report.status : 'degraded', database: { connected: true } }));
     expect(body.health).toMatchObject({ status: 'ok', database: { connected: false, error: 'skipped' } });
   });
@@ -55,7 +55,7 @@ describe('the probes', () => {
     expect((await get('/')).status).toBe(503);
   });
 
-  it('say that a gateway which is about to stop lives, and is not ready', async () => {
+  it('report that a gateway which is about to stop is alive, and is not ready', async () => {
     const { get, gateway } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'));
     gateway.leave();
     const [live, ready] = [await get('/health/live'), await get('/health/ready')];

@@ -62,13 +62,13 @@ const catalogue = async (query = '', more: object = {}) => {
 };
 
 describe('the model record', () => {
-  it('has every field, as the catalogue says it', async () => {
+  it('has every field, as in the catalogue', async () => {
     const { body } = await catalogue();
     const { providers: _, ...fields } = full;
     expect(body.data[0]).toMatchObject(fields);
   });
 
-  it('has the type that the specification gives each field, where the catalogue says nothing', async () => {
+  it('has the type of the specification for each field that the catalogue does not set', async () => {
     const { body } = await catalogue();
     expect(body.data.find(({ id }) => id === 'bare')).toMatchObject({
       id: expect.any(String),
@@ -91,7 +91,7 @@ describe('the model record', () => {
     });
   });
 
-  it('has no date that is not known', async () => {
+  it('has no unknown date', async () => {
     const { body } = await catalogue();
     const record = body.data.find(({ id }) => id === 'bare');
     expect([record !== undefined && 'deprecated_at' in record, record !== undefined && 'deactivated_at' in record]).toEqual([false, false]);
@@ -102,7 +102,7 @@ describe('the model record', () => {
     for (const { pricing } of body.data) for (const [name, price] of Object.entries(pricing as object)) if (name !== 'per_second') expect(price).toEqual(expect.any(String));
   });
 
-  it('shows nothing that only routing needs', async () => {
+  it('shows no fields that only routing needs', async () => {
     const text = JSON.stringify((await catalogue()).body);
     expect(text).not.toMatch(/auto_effort|think_tags|"dialect"|api_key|127\.0\.0\.1/);
   });
@@ -114,7 +114,7 @@ describe('the mapping record', () => {
     expect(body.data[0]?.['providers'][0]).toEqual({ ...full.providers[0], reasoning: true });
   });
 
-  it('has the type that the specification gives each field, where the catalogue says nothing', async () => {
+  it('has the type of the specification for each field that the catalogue does not set', async () => {
     const { body } = await catalogue();
     expect(body.data[0]?.['providers'][1]).toEqual({
       providerId: 'trains',
@@ -152,11 +152,11 @@ describe('the list', () => {
     ['?no_training=true', ['full']],
     ['?no_training=false', ['full', 'bare', 'deprecated']],
     ['?nonsense=true', ['full', 'bare', 'deprecated']],
-  ])('with %s holds %s', async (query, wanted) => {
+  ])('with %s has %s', async (query, wanted) => {
     expect((await catalogue(query)).ids).toEqual(wanted);
   });
 
-  it('is refused where a filter is not understood: it would show too much', async () => {
+  it('is refused with an invalid filter, because it would show too many models', async () => {
     const { get } = await catalogue();
     for (const [query, param] of [
       ['?no_training=yes', 'no_training'],
@@ -176,13 +176,13 @@ describe('the list', () => {
     }
   });
 
-  it('with no_training holds no mapping that trains, or that does not say', async () => {
+  it('with no_training has no mapping that trains, or whose training is unknown', async () => {
     const { body } = await catalogue('?no_training=true');
     expect(body.data.flatMap(({ providers }) => (providers as { providerId: string }[]).map(({ providerId }) => providerId))).toEqual(['open']);
   });
 });
 
-describe('what cannot be asked now', () => {
+describe('a model that cannot be used now', () => {
   const priced = { pricing: { prompt: '0.1', completion: '0.2' } };
   const house = {
     models: [
@@ -199,16 +199,16 @@ describe('what cannot be asked now', () => {
     ['?include_unavailable=true', ['on', 'dark', 'greedy', 'auto', 'mixed', 'ruled', 'nowhere']],
     ['?no_training=true', ['on', 'auto']],
     ['?no_training=true&include_unavailable=true', ['on', 'dark', 'auto', 'nowhere']],
-  ])('is left out, but not with include_unavailable: %s', async (query, wanted) => {
+  ])('is left out, except with include_unavailable: %s', async (query, wanted) => {
     expect((await catalogue(query, house)).ids).toEqual(wanted);
   });
 
-  it('is left out of the providers of a model too', async () => {
+  it('a provider that cannot be used is left out of its model', async () => {
     const providers = async (query: string): Promise<string[]> => (await catalogue(query, house)).body.data[0]?.['providers'].map(({ externalId }: { externalId: string }) => externalId);
     expect([await providers(''), await providers('?include_unavailable=true')]).toEqual([['on-1'], ['on-1', 'on-2']]);
   });
 
-  it('a policy is a model with the providers of all its candidates, and what some of them can do', async () => {
+  it('a policy is a model with the providers of all its candidates, and the capabilities of any of them', async () => {
     const { get, body } = await catalogue('?include_unavailable=true', house);
     const auto = body.data.find(({ id }) => id === 'auto');
     expect(auto).toMatchObject({
@@ -220,7 +220,7 @@ describe('what cannot be asked now', () => {
     expect(await (await get('/v1/models/auto', { 'anthropic-version': '2023-06-01' })).json()).toMatchObject({ type: 'model', id: 'auto' });
   });
 
-  it('is found by its id all the same', async () => {
+  it('is still found by its id', async () => {
     expect(await (await (await catalogue('', house)).get('/v1/models/dark')).json()).toMatchObject({ id: 'dark', providers: [{ externalId: 'dark-1' }] });
   });
 });
@@ -231,7 +231,7 @@ describe('one model', () => {
     expect(await (await get(`/v1/models/${name}`)).json()).toEqual(body.data[0]);
   });
 
-  it('that is misspelt is not, with a suggestion', async () => {
+  it('that is misspelt is 404, with a suggestion', async () => {
     const { get } = await catalogue();
     const response = await get('/v1/models/ful');
     expect([response.status, await errorOf(response)]).toMatchObject([404, { code: 'model_not_found', param: 'model', message: expect.stringContaining('Did you mean "full"') }]);
@@ -276,7 +276,7 @@ describe('GET /v1/models with anthropic-version', () => {
     expect([reply.status, reply.body]).toEqual([status, { type: 'error', error: { type: 'invalid_request_error', message: expect.any(String) }, request_id: reply.id }]);
   });
 
-  it('gives one model, also by an alias, and 404 for none', async () => {
+  it('gives one model, also by an alias, and 404 for an unknown one', async () => {
     expect((await asked('', '/v1/models/full-2025')).body).toMatchObject({ type: 'model', id: 'full' });
     const { status, body } = await asked('', '/v1/models/none');
     expect([status, body['error'].type]).toEqual([404, 'not_found_error']);

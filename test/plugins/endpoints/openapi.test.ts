@@ -1,4 +1,4 @@
-/** GET /openapi.json: what it says of each endpoint is held against what a gateway really answers, and takes. */
+/** GET /openapi.json: its description of each endpoint is compared with the real requests and answers of a gateway. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,10 +72,10 @@ const messages = { ...chat, max_tokens: 100 };
 const inForm = { 'anthropic-version': '2023-06-01' };
 const json = { 'content-type': 'application/json' };
 
-/** An id of something that the setup has made. */
+/** The ids of objects that the setup has made. */
 const made = { response: '', deleted: '', request: '', keys: 0 };
 
-/** How endpoints are asked with success, by their operation without /v1. A GET without parameters that is not here is asked as it is; any other fails the test. */
+/** Valid requests, by operation without /v1. A GET without parameters needs no entry; any other operation without an entry fails the test. */
 const asked: Readonly<Record<string, () => Case[]>> = {
   'POST /chat/completions': () => [post(chat), post({ ...chat, stream: true }), post({ ...chat, stream: true, stream_options: { include_usage: true } }), post({ ...mocked, tools: [tool] }), post({ ...mocked, reasoning_effort: 'low', stream: true })],
   'POST /{host}/deployments/{model}/chat/completions': () => [at('/openai/deployments/plain/chat/completions', post({ messages: chat.messages }))],
@@ -113,7 +113,7 @@ const asked: Readonly<Record<string, () => Case[]>> = {
   'GET /dashboard/{path}': () => [at('/dashboard/logs')],
 };
 
-/** How each endpoint is asked so that it refuses, where no key that is missing makes it refuse. */
+/** Requests that each endpoint refuses, where a missing key is not refused. */
 const refused: Readonly<Record<string, Case>> = {
   'GET /models': at('/models?no_training=perhaps'),
   'GET /models/{id}': at('/models/nothing', { headers: inForm }),
@@ -122,7 +122,7 @@ const refused: Readonly<Record<string, Case>> = {
   'GET /dashboard/{path}': at('/dashboard/assets/0/x.js'),
 };
 
-/** These answer everybody. */
+/** Endpoints that answer everybody. */
 const neverRefuse = new Set(['GET /', 'GET /health/live', 'GET /health/ready', 'GET /openapi.json', 'GET /dashboard']);
 
 interface Operation {
@@ -151,7 +151,7 @@ const keyFor = ({ spec }: Operation): string => (JSON.stringify(spec.security).i
 
 const pointer = (...steps: string[]): string => `doc#/${steps.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`;
 
-/** What is wrong with an answer, as lines. */
+/** The faults of an answer, as lines. */
 async function faultsOf({ method, path, spec }: Operation, response: Response): Promise<string[]> {
   const status = String(response.status) in spec.responses ? String(response.status) : 'default';
   const media = (response.headers.get('content-type') ?? '').split(';')[0] ?? '';
@@ -168,7 +168,7 @@ async function faultsOf({ method, path, spec }: Operation, response: Response): 
   return check(await response.json(), 'schema');
 }
 
-/** The data of the events; of a stream without an end, that of the first. */
+/** The data of the events; of an endless stream, that of the first event. */
 async function eventsOf(response: Response): Promise<unknown[]> {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   let text = '';
@@ -185,7 +185,7 @@ async function eventsOf(response: Response): Promise<unknown[]> {
 }
 
 describe('the OpenAPI document', () => {
-  test('is made of what `npm run generate` writes', async () => {
+  test('uses the files that `npm run generate` writes', async () => {
     expect(readFileSync(typesFile, 'utf8')).toBe(await typesText());
   });
 
@@ -199,7 +199,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(asked).filter((name) => !operations().some((operation) => tableName(operation) === name))).toEqual([]);
   });
 
-  test('has an endpoint of a plugin of somebody else, as far as it says something', () => {
+  test('has an endpoint of a third-party plugin, with the description that it gives', () => {
     const route: Route = { plugin: 'acme/desk', method: 'GET', path: '/desk/:id', auth: 'admin', about: null };
     const motto = { summary: 'The motto', answer: { 'application/json': { type: 'object', properties: { motto: { type: 'string' } } } } };
     const { paths, components } = documentOf([route, { ...route, path: '/motto', auth: 'none', about: motto }], new Set(['desk_closed'])) as any;
@@ -209,7 +209,7 @@ describe('the OpenAPI document', () => {
     expect(components.schemas.ErrorReply.properties.error.properties.code.description).toContain('desk_closed');
   });
 
-  test('says what is really answered', async () => {
+  test('describes the real answers', async () => {
     const response = async (): Promise<string> => ((await (await gateway.post(input, { path: '/v1/responses', headers: as(key) })).json()) as { id: string }).id;
     made.request = (await gateway.post(chat, { headers: { ...as(key), 'x-gateway-team': 'search' } })).headers.get('x-request-id') ?? '';
     for (const name of ['kept', 'ended']) await gateway.post({ name }, { path: '/api/keys', headers: as(adminKey) });
@@ -228,7 +228,7 @@ describe('the OpenAPI document', () => {
     expect(faults).toEqual([]);
   });
 
-  test('says what a refusal looks like', async () => {
+  test('describes the real refusals', async () => {
     const faults: string[] = [];
     for (const operation of operations().filter(({ name }) => !neverRefuse.has(name))) {
       const named = refused[tableName(operation)];
@@ -239,7 +239,7 @@ describe('the OpenAPI document', () => {
     expect(faults).toEqual([]);
   });
 
-  test('names the parameters of a request that the gateway checks, and those that it needs', async () => {
+  test('has the parameters of a request that the gateway checks, and the required ones', async () => {
     const faults: string[] = [];
     for (const operation of operations().filter(({ spec, path }) => spec.requestBody !== undefined && !path.startsWith('/v1/') && !path.startsWith('/{'))) {
       const place = ['paths', operation.path, operation.method.toLowerCase(), 'requestBody', 'content', 'application/json', 'schema'];

@@ -19,7 +19,7 @@ async function scene(...steps: Step[]): Promise<Scene> {
 }
 
 describe('POST /v1/completions', () => {
-  it('asks with the prompt as the message of a user, and gives the text back', async () => {
+  it('sends the prompt as a user message, and returns the text', async () => {
     const { complete, up, records } = await scene();
     const response = await complete({ prompt: 'Say hello', max_tokens: 20, temperature: 0.5 });
     expect(await response.json()).toMatchObject({ id: expect.stringMatching(/^cmpl-/) as string, object: 'text_completion', model: 'up/plain', choices: [{ index: 0, text: 'hello', logprobs: null, finish_reason: 'stop' }], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } });
@@ -53,7 +53,7 @@ describe('POST /v1/completions', () => {
     expect([response.status, (await errorOf(response)).param, up.asked.length]).toEqual([400, param, 0]);
   });
 
-  it('gives the words with which a model refuses, plain and streamed', async () => {
+  it('returns the refusal of a model, plain and streamed', async () => {
     const refused = { id: 'x', choices: [{ index: 0, message: { role: 'assistant', content: null, refusal: 'I cannot.' }, finish_reason: 'stop' }] };
     const pieces = [{ delta: { refusal: 'I ' } }, { delta: { refusal: 'cannot.' } }, { delta: {}, finish_reason: 'stop' }];
     const { complete } = await scene(answers(refused), streams([...pieces.map((piece) => `data: ${JSON.stringify({ choices: [{ index: 0, ...piece }] })}\n\n`), 'data: [DONE]\n\n']));
@@ -61,7 +61,7 @@ describe('POST /v1/completions', () => {
     expect([...(await (await complete({ prompt: 'hi', stream: true })).text()).matchAll(/"text":"([^"]*)"/g)].map(([, text]) => text).join('')).toBe('I cannot.');
   });
 
-  it('takes what asks for nothing', async () => {
+  it('accepts parameters with their default values', async () => {
     const { complete } = await scene();
     expect((await complete({ prompt: ['hi'], echo: false, suffix: null, best_of: 1, logprobs: null })).status).toBe(200);
   });

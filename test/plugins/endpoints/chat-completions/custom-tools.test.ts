@@ -21,7 +21,7 @@ async function scene(...steps: Parameters<typeof provider>) {
 }
 
 describe('custom tools', () => {
-  it('go out as functions with one text, and what cannot be enforced is named', async () => {
+  it('are sent as functions with one text, and the reply names what cannot be enforced', async () => {
     const { chat, up } = await scene();
     const response = await chat({ tools: [shell, grammar, weather], tool_choice: { type: 'custom', custom: { name: 'shell' } } });
     const [first, second, third] = up.asked[0]!.json['tools'];
@@ -32,7 +32,7 @@ describe('custom tools', () => {
     expect(response.headers.get('x-adjusted')).toBe('tools.custom.format: dropped');
   });
 
-  it('come back as calls with plain text, beside those of functions', async () => {
+  it('come back as calls with plain text, beside calls of functions', async () => {
     const { chat } = await scene(answers(answer(called('c1', 'shell', JSON.stringify({ input })), called('c2', 'weather', '{"city":"Rome"}'))));
     const { choices } = (await (await chat({ tools: [shell, weather] })).json()) as any;
     expect(choices[0].message.tool_calls).toEqual([asCustom, called('c2', 'weather', '{"city":"Rome"}')]);
@@ -58,7 +58,7 @@ describe('custom tools', () => {
     expect(events.flatMap(({ choices: [choice] }) => choice?.delta.tool_calls ?? []).map((delta: any) => delta.custom.input).join('')).toBe(said);
   });
 
-  it('are calls of the history too', async () => {
+  it('may be in the history of the conversation too', async () => {
     const { chat, up } = await scene();
     await chat({ messages: [{ role: 'user', content: 'hi' }, { role: 'assistant', content: null, tool_calls: [asCustom] }, { role: 'tool', tool_call_id: 'c1', content: 'a' }], tools: [shell] });
     expect(up.asked[0]?.json['messages'][1].tool_calls).toEqual([called('c1', 'shell', JSON.stringify({ input }))]);
@@ -68,7 +68,7 @@ describe('custom tools', () => {
     ['tools[0].custom.name', { tools: [{ type: 'custom', custom: {} }] }],
     ['tools[0].custom.description', { tools: [{ type: 'custom', custom: { name: 'f', description: 5 } }] }],
     ['messages[0].tool_calls[0].custom.input', { messages: [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'f', input: {} } }] }] }],
-  ])('without sense are refused, and %s named', async (param, more) => {
+  ])('that are invalid are refused, with %s', async (param, more) => {
     const { chat } = await scene();
     const response = await chat(more);
     expect([response.status, await errorOf(response)]).toMatchObject([400, { code: 'invalid_type', param }]);

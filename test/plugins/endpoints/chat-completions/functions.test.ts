@@ -1,4 +1,4 @@
-/** Functions as they were before tools: asked in the old form, answered in it, and sent to every provider as tools. */
+/** The older form of tools, `functions`: requests and answers have the old form, and every provider gets tools. */
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { oneUpstream, readEvents } from '../../../_kit/gateway.ts';
@@ -21,7 +21,7 @@ async function scene(...steps: Parameters<typeof provider>) {
 }
 
 describe('functions', () => {
-  it('go out as tools, and one call comes back in the old form', async () => {
+  it('are sent as tools, and one call comes back in the old form', async () => {
     const { chat, up, records } = await scene(answers(called(call, { ...call, id: 'c2' })));
     const response = await chat({ functions: [weather], function_call: { name: 'weather' } });
     expect(await response.json()).toMatchObject({ choices: [{ message: { role: 'assistant', content: null, function_call: call.function }, finish_reason: 'function_call' }] });
@@ -60,7 +60,7 @@ describe('functions', () => {
     for (const { choices: [choice] } of [plain, streamed]) expect(choice).toMatchObject({ finish_reason: 'function_call', message: { function_call: call.function } });
   });
 
-  it('stay tools in the answer where only the history has the old form', async () => {
+  it('are tools in the answer if only the history has the old form', async () => {
     const { chat, up } = await scene(answers(called(call)));
     expect(await (await chat({ messages: conversation, tools: [{ type: 'function', function: weather }] })).json()).toMatchObject({ choices: [{ message: { tool_calls: [call] }, finish_reason: 'tool_calls' }] });
     expect(up.asked[0]?.json['parallel_tool_calls']).toBeUndefined();
@@ -68,7 +68,7 @@ describe('functions', () => {
 });
 
 describe('a history of functions', () => {
-  it('goes out as calls and results, each result with the id of its call', async () => {
+  it('is sent as calls and results, each result with the id of its call', async () => {
     const { chat, up } = await scene();
     const again = [{ role: 'assistant', content: 'And?', function_call: { name: 'weather', arguments: '{}' } }, { role: 'function', name: 'weather', content: null }];
     expect((await chat({ messages: [...conversation, ...again], functions: [weather] })).status).toBe(200);
@@ -81,7 +81,7 @@ describe('a history of functions', () => {
     ]);
   });
 
-  it('goes to another wire too', async () => {
+  it('is sent in another wire format too', async () => {
     const up = await provider(answers({ content: [{ type: 'text', text: 'sunny' }], stop_reason: 'end_turn', usage: {} }));
     const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } } }));
     expect((await chat({ messages: conversation, functions: [weather] })).status).toBe(200);
@@ -89,7 +89,7 @@ describe('a history of functions', () => {
   });
 });
 
-describe('what cannot be meant', () => {
+describe('an impossible request', () => {
   it.each<[object, string, string]>([
     [{ functions: [weather], tools: [{ type: 'function', function: weather }] }, 'invalid_request', 'tools'],
     [{ functions: [weather], tool_choice: 'auto' }, 'invalid_request', 'tool_choice'],

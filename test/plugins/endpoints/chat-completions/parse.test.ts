@@ -1,4 +1,4 @@
-/** A caller's body → a request. What is refused end to end, with its status and its record, is in core/bad-input.test.ts. */
+/** From a caller's body to a request. core/bad-input.test.ts tests refusals end to end, with status and record. */
 import { describe, expect, it } from 'vitest';
 import { parseChatRequest } from '../../../../plugins/endpoints/chat-completions/parse.ts';
 
@@ -10,18 +10,18 @@ const tool = (more: object): object => ({ tools: [{ type: 'function', function: 
 const format = (more: object): object => ({ response_format: { type: 'json_schema', json_schema: { name: 'x', ...more } } });
 
 describe('a body', () => {
-  it('leaves an empty list of calls out, because OpenAI refuses it', () => {
+  it('loses an empty list of calls, because OpenAI refuses it', () => {
     const [, answer] = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }, { role: 'assistant', content: 'Yes.', tool_calls: [] }] }).messages;
     expect(answer).toEqual({ role: 'assistant', content: 'Yes.' });
   });
 
-  it('without anything odd is taken as it is', () => {
+  it('that is valid is not changed', () => {
     const messages = [{ role: 'system', content: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }] }, hi, { role: 'assistant', content: null, tool_calls: [call], other: [null] }, { role: 'tool', tool_call_id: 'c1', content: 'r' }];
     const tools = [{ type: 'function', function: { name: 'f', description: 'F.', parameters: { type: 'object', properties: { a: { default: null } } } } }, { type: 'web_search_20250305', name: 'web_search' }];
     expect(parsed({ messages, tools, seed: 7, verbosity: 'low' })).toMatchObject({ messages, tools, seed: 7, rest: { verbosity: 'low' } });
   });
 
-  it('calls a call without a type a function', () => {
+  it('may have a call without a type, which is a function', () => {
     const { type: _, ...untyped } = call;
     for (const one of [untyped, { ...untyped, type: null }]) expect(parsed(answer({ tool_calls: [one] }))).toEqual(parsed(answer({ tool_calls: [call] })));
   });
@@ -34,7 +34,7 @@ describe('a body', () => {
     ['a choice of tool', { tool_choice: { type: 'auto', function: null } }, { tool_choice: { type: 'auto' } }],
     ['a format', format({ schema: null, strict: null, description: null }), format({})],
     ['another format', { response_format: { type: 'json_object', json_schema: null } }, { response_format: { type: 'json_object' } }],
-  ])('says nothing by null in %s', (_, more, same) => expect(parsed(more)).toEqual(parsed(same)));
+  ])('may have null in %s, which counts as not set', (_, more, same) => expect(parsed(more)).toEqual(parsed(same)));
 
   it.each<[string, object]>([
     ['messages[0].content[1].text', { messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }, { type: 'text', text: 5 }] }] }],
@@ -56,7 +56,7 @@ describe('a body', () => {
     ['response_format.json_schema.schema', format({ schema: 'x' })],
     ['response_format.json_schema.strict', format({ strict: 1 })],
     ['logit_bias', { logit_bias: { 50: 'x' } }],
-  ])('with another type is refused, and %s named', (param, more) => {
+  ])('with another type is refused, with %s', (param, more) => {
     expect(() => parsed(more)).toThrow(expect.objectContaining({ status: 400, code: 'invalid_type', param }) as Error);
   });
 
@@ -66,7 +66,7 @@ describe('a body', () => {
   });
 });
 
-it('what else a caller asks of a stream is named as dropped, and what it does not want is not', () => {
+it('other options of a stream are named as dropped, and options that are off are not', () => {
   const adjusted = (options: object): unknown => parsed({ stream: true, stream_options: options }).adjustments;
   expect(adjusted({ include_usage: true, include_obfuscation: true, continuous_usage_stats: true })).toEqual([{ parameter: 'stream_options.include_obfuscation', change: 'dropped' }, { parameter: 'stream_options.continuous_usage_stats', change: 'dropped' }]);
   expect(adjusted({ include_usage: true, include_obfuscation: false, continuous_usage_stats: null })).toBeUndefined();

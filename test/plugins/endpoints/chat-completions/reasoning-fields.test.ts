@@ -1,4 +1,4 @@
-/** Under which names a reply has the text of the reasoning. */
+/** The field names of the reasoning text in a reply. */
 import { describe, expect, it } from 'vitest';
 import { oneUpstream } from '../../../_kit/gateway.ts';
 import { answers, completion, event, streams } from '../../../_kit/upstream.ts';
@@ -14,15 +14,15 @@ async function fieldsOf(config: Record<string, unknown>, { stream = false, key }
 }
 
 describe.each([[false], [true]])('a reply (stream: %s)', (stream) => {
-  it('has both, because some clients read one and some the other', async () => {
+  it('has both fields, because clients differ in the one that they read', async () => {
     expect(await fieldsOf({}, { stream })).toEqual(['reasoning', 'reasoning_content']);
   });
 
-  it('has those that the server says', async () => {
+  it('has the fields that the server sets', async () => {
     expect(await fieldsOf({ server: { reasoning_fields: ['reasoning'] } }, { stream })).toEqual(['reasoning']);
   });
 
-  it('has those that the key says, over the server', async () => {
+  it('has the fields that the key sets, before those of the server', async () => {
     const config = { server: { reasoning_fields: ['reasoning'] }, keys: [{ name: 'a', key: 'key-a', reasoning_fields: ['reasoning_content'] }, { name: 'b', key: 'key-b' }] };
     expect([await fieldsOf(config, { stream, key: 'key-a' }), await fieldsOf(config, { stream, key: 'key-b' })]).toEqual([['reasoning_content'], ['reasoning']]);
   });

@@ -1,4 +1,4 @@
-/** Fields of the whole reply: which provider answered, and what it says of itself. */
+/** Fields of the whole reply: the provider, and the provider’s own data. */
 import { describe, expect, it } from 'vitest';
 import { oneUpstream, readEvents } from '../../../_kit/gateway.ts';
 import { answers, completion, streams } from '../../../_kit/upstream.ts';
@@ -21,20 +21,20 @@ describe('a plain reply', () => {
     expect(reply).not.toHaveProperty('service_tier');
   });
 
-  it('has the call of a provider that answers in the form from before there were several', async () => {
+  it('has the call of a provider that answers with the older `function_call`', async () => {
     const message = { role: 'assistant', content: null, function_call: { name: 'look', arguments: '{"at":1}' } };
     const reply = await (await ask(answers({ ...completion(''), choices: [{ index: 0, message, finish_reason: 'function_call' }] }))).json();
     expect(reply).toMatchObject({ choices: [{ message: { tool_calls: [{ id: expect.any(String) as string, type: 'function', function: { name: 'look', arguments: '{"at":1}' } }] }, finish_reason: 'tool_calls' }] });
   });
 
-  it('has the sound that a provider speaks', async () => {
+  it('has the audio of the provider', async () => {
     const audio = { id: 'audio_1', data: 'AAAA', transcript: 'hello', expires_at: 1 };
     expect(await (await ask(answers(completion('', { audio })))).json()).toMatchObject({ choices: [{ message: { audio } }] });
   });
 });
 
 describe('a stream', () => {
-  it('names the provider in each event, and has what it says of itself by the end', async () => {
+  it('names the provider in each event, and has the provider’s own data by the end', async () => {
     const { events } = await readEvents(await ask(streams([piece({ content: 'hel' }), piece({ content: 'lo' }), piece({}, 'stop'), 'data: [DONE]\n\n']), { stream: true }));
     expect(events.map(({ provider: id }: { provider: string }) => id)).toEqual(['up', 'up', 'up']);
     expect(events[0]).toMatchObject({ system_fingerprint: null });

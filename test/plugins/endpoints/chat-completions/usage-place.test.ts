@@ -1,4 +1,4 @@
-/** Where in a stream the token counts are. */
+/** The place of the token counts in a stream. */
 import { expect, it } from 'vitest';
 import { oneUpstream, readEvents } from '../../../_kit/gateway.ts';
 import { provider, gatewayOf } from '../../../core/scene.ts';
@@ -8,7 +8,7 @@ const java = { 'x-stainless-lang': 'java' };
 const python = { 'x-stainless-lang': 'python' };
 const asks = { stream_options: { include_usage: true } };
 
-/** The last events of a stream: how many choices each has, how it says that it ends, and whether it has the counts. */
+/** The last events of a stream: the number of choices, the finish reason, and whether the event has the counts. */
 async function endOf(body: object, headers: Record<string, string> = {}): Promise<unknown[]> {
   const upstream = await provider(streams(said('Hel', 'lo.')));
   const gateway = await gatewayOf(oneUpstream(upstream.url));

@@ -1,4 +1,4 @@
-/** What went to a provider, beside what was asked; and the command that sends it again, however long it is. */
+/** The request to a provider beside the request of the caller, and the command that sends the request again, of any length. */
 import { execFile } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answers, completion, startUpstream } from '../../../_kit/upstream.ts';
@@ -27,7 +27,7 @@ describe('the difference of two bodies', () => {
     ['words that stand anywhere are not the same thing', { stream: true }, { store: true }, ['only "stream": true'], ['only "store": true']],
   ])('is %s', (_, asked, sent, left, right) => expect(marked(asked, sent)).toEqual({ asked: left, sent: right }));
 
-  test('counts what changed in each part, so that a long body can be cut to it', () => {
+  test('counts the changes of each part, so that a long body can be cut to them', () => {
     const { sent } = differenceOf({ a: { b: 1 }, c: { d: 1 } }, { a: { b: 2 }, c: { d: 1 } });
     expect(sent.filter(({ marks }: any) => marks > 0).map(({ text }: any) => text)).toEqual(['{', '"a": {', '"b": 2', '},', '}']);
   });
@@ -49,7 +49,7 @@ describe('on the page of a request', () => {
   });
   afterAll(async () => await Promise.all([scene.close(), upstream.close()]));
 
-  test('stands what was sent, marked where it is another', async () => {
+  test('the sent body is shown, with its differences marked', async () => {
     const page = await scene.open(`/dashboard/logs/${id}?tab=sent`);
     await page.getByText('1 changed').waitFor();
     expect(await page.locator('.as-sent .line-changed').allTextContents()).toEqual([expect.stringContaining('changed: '), expect.stringContaining('"model": "vendor-model"')]);
@@ -76,7 +76,7 @@ describe('on the page of a request', () => {
     expect([data[0]?.metadata, record.request.seed, record.request.messages[0]?.content === long]).toEqual([{ team: 'It’s "search"' }, 4, true]);
   });
 
-  test('a request stands in the form of its door, and its command asks there', async () => {
+  test('a request is shown in the form of its endpoint, and its command calls that endpoint', async () => {
     const body = { model: 'mock', max_tokens: 100, system: 'Be brief.', messages: [{ role: 'user', content: 'Hello' }] };
     const asked = await fetch(`${scene.gateway.url}/v1/messages`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
     await scene.stored(3);

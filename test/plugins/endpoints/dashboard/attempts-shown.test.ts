@@ -1,10 +1,10 @@
-/** Attempts on the pages: a hedge that was outrun is no failure, and each failure stands where it belongs. */
+/** Attempts on the pages: a hedge that was outrun is not a failure, and each failure is shown for its provider. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mockConfig, stage } from './browser.ts';
 import type { Stage } from './browser.ts';
 
-// a busy machine takes longer than a tenth of it for the gateway's own part
+// on a busy machine the gateway's own part takes more than a tenth of the time
 const hedgeMs = 600;
 let scene: Stage;
 let hedged = '';
@@ -34,30 +34,30 @@ describe('a hedge that was outrun', () => {
   });
   afterAll(async () => await scene.leave(page));
 
-  test('stands in the waterfall as no failure, and its waiting is none of the gateway', async () => {
+  test('is not a failure in the waterfall, and its waiting time is not the gateway’s', async () => {
     await page.locator('.waterfall li').first().waitFor();
     const rows = await page.locator('.waterfall li').evaluateAll((all: any[]) => all.map((one) => [one.querySelector('.waterfall-name').textContent, one.className, one.querySelector('.waterfall-time').textContent]));
     expect(rows).toEqual([['gateway', '', expect.stringMatching(/^<?\d+ ms$/)], ['1 mock-b', '', expect.any(String)], ['2 mock', '', expect.any(String)]]);
     expect(Number(rows[0]?.[2].replaceAll(/\D/g, ''))).toBeLessThan(hedgeMs);
   });
 
-  test('is said to have been slower, not to have failed', async () => {
+  test('is described as slower, not as failed', async () => {
     await page.getByText('mock was quicker than mock-b').waitFor();
     expect(await page.getByText('failed before').count()).toBe(0);
   });
 
-  test('is no failure of its provider', async () => {
+  test('is not a failure of its provider', async () => {
     const providers = await asked('/api/providers');
     expect(providers.find(({ id }: any) => id === 'mock-b').seen).toMatchObject({ attempts: 3, failures: 0, lastFailedAt: null });
   });
 
-  test('is no bad answer of its model, as an attempt that failed is', async () => {
+  test('is not a bad answer of its model, unlike a failed attempt', async () => {
     await page.goto(`${scene.gateway.url}/dashboard/models?model=mock`);
     await expect.poll(() => page.locator('.answers .mark').evaluateAll((all: any[]) => all.map(({ className }) => className))).toEqual(['mark mark-bad', 'mark mark-ok', 'mark mark-ok', 'mark mark-off']);
   });
 });
 
-test('a request that nobody answered was served by nobody, and its cost is not called unknown', async () => {
+test('a request without an answer names no provider that served it, and its cost is not called unknown', async () => {
   const { 0: failed } = await asked('/api/logs?outcome=failed');
   const page = await scene.open(`/dashboard/logs/${failed.id}?tab=facts`);
   await page.getByText('Asked last').waitFor();
@@ -68,12 +68,12 @@ test('a request that nobody answered was served by nobody, and its cost is not c
   await scene.leave(page);
 });
 
-test('what another model failed at is no answer of the model that answered', async () => {
+test('a failed attempt of another model is not an answer of the model that answered', async () => {
   const answers = await asked('/api/views/answers?model=second');
   expect(answers.map(({ provider, answers: own }: any) => [provider, own.map(({ outcome }: any) => outcome)])).toEqual([['mock-b', ['answered']]]);
 });
 
-test('a provider has answered what it answered, and leads to that', async () => {
+test('a provider shows the number of its answers, with a link to them', async () => {
   const page = await scene.open('/dashboard/providers');
   const answered = page.getByRole('row').filter({ has: page.getByRole('button', { name: 'Test mock', exact: true }) }).locator('a[href*="?provider="]');
   await answered.waitFor();
@@ -84,7 +84,7 @@ test('a provider has answered what it answered, and leads to that', async () => 
   await scene.leave(page);
 });
 
-test('a group of errors that were all made good leads to those requests alone', async () => {
+test('a group of errors of requests that were all answered links to those requests only', async () => {
   const page = await scene.open('/dashboard');
   await page.locator('.error-list a').filter({ hasText: /mock upstream_unavailable all rescued/ }).click();
   await page.locator('.totals').waitFor();
@@ -105,7 +105,7 @@ test.each(['attempt.code', 'attempt.model', 'attempt.target'])('a row of a break
   await scene.leave(page);
 });
 
-test('a target that was outrun again and again is listed on Providers as one that is asked last, until it is woken', async () => {
+test('Providers lists a target that was outrun repeatedly as asked last, until it is woken', async () => {
   await scene.chat('Hello [[hang provider:mock-d]]', { model: 'behind' });
   const page = await scene.open('/dashboard/providers');
   const row = page.getByRole('row').filter({ hasText: 'mock-d/behind' });

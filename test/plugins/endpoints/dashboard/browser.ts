@@ -1,4 +1,4 @@
-/** A browser on a real gateway: the executable, the mock provider, the store that ships. */
+/** A browser with a real gateway: the executable, the mock provider, the default store. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
@@ -22,7 +22,7 @@ export const mockConfig = (more: object = {}): object => ({
   ...more,
 });
 
-/** Debian's chromium, and nothing asked of the world outside. */
+/** Debian's chromium, without requests to other machines. */
 export const launchBrowser = (): Promise<Browser> => chromium.launch({
   executablePath: ensureBrowser(),
   args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--process-per-site', '--renderer-process-limit=1'],
@@ -36,24 +36,24 @@ interface Look {
 export interface Stage {
   readonly gateway: Running;
   readonly browser: Browser;
-  /** What the browser complained of: errors of scripts, of the policy, of requests. */
+  /** The errors of the browser: of scripts, of the content security policy, of requests. */
   readonly complaints: string[];
-  /** A page that shows nothing of the test yet. */
+  /** An empty page. */
   page(look?: Look): Promise<Page>;
-  /** A page at an address. */
+  /** A page with this address. */
   open(path: string, look?: Look): Promise<Page>;
-  /** Gives a page back for a later test, without the routes of this one. What else a test adds to a page, it takes away before, or it closes the page. */
+  /** Returns a page for a later test, without the routes of this test. A test removes its other changes of the page first, or closes the page. */
   leave(page: Page): Promise<void>;
-  /** Asks for a completion; gives its id. */
+  /** Requests a completion, and returns its id. */
   chat(content: string, more?: object, headers?: Record<string, string>): Promise<string>;
   stored(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @param shared a browser that is there already; it is left open */
+/** @param shared an open browser, which stays open */
 export async function stage(config: object = mockConfig(), shared?: Browser): Promise<Stage> {
   const [gateway, browser] = await Promise.all([start(config), shared ?? launchBrowser()]);
-  // cost: pages of one context share what they have loaded
+  // cost: pages of one context share their loaded files
   const context = await browser.newContext({ acceptDownloads: true });
   const complaints: string[] = [];
   let left: Page | null = null;
@@ -65,11 +65,11 @@ export async function stage(config: object = mockConfig(), shared?: Browser): Pr
     return page;
   };
   const page: Stage['page'] = async ({ colorScheme = 'light', width = 1360 } = {}) => {
-    // cost: a page that is there already loads an address with half of the CPU of a new one
+    // cost: an open page loads an address with half of the CPU of a new page
     const kept = left;
     left = null;
     const taken = kept ?? (await made());
-    // a page behind another one draws nothing
+    // a page in the background draws nothing
     await taken.bringToFront();
     await taken.setViewportSize({ width, height: 860 });
     await taken.emulateMedia({ media: null, colorScheme, reducedMotion: 'reduce' });
@@ -88,7 +88,7 @@ export async function stage(config: object = mockConfig(), shared?: Browser): Pr
     async leave(given) {
       if (left !== null) return await given.close();
       await given.unrouteAll({ behavior: 'ignoreErrors' });
-      // nothing of the next address is pointed at
+      // the mouse points at nothing of the next address
       await given.mouse.move(-1, -1);
       left = given;
     },
@@ -114,9 +114,9 @@ export async function stage(config: object = mockConfig(), shared?: Browser): Pr
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe-core finds against WCAG 2.2 AA, one line each. @param what its rules, where not all */
+/** The violations of WCAG 2.2 AA that axe-core finds, one line each. @param what the rules to check; all by default */
 export async function violations(page: Page, what = "['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']"): Promise<string[]> {
-  // through the debugger: the page's own policy would not let a script in
+  // through the debugger, because the content security policy of the page blocks scripts
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe);
   const found = await page.evaluate<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }>(`axe.run({ runOnly: ${what}, resultTypes: ["violations"] })`);
   return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary.slice(0, 200)}`));

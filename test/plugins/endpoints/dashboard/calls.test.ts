@@ -1,4 +1,4 @@
-/** Who is signed in calls models from the dashboard's own pages, and nobody else does by a cookie. */
+/** A session calls models from the dashboard's own pages, and no other page can call them by its cookie. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { oneUpstream, quietPlugins, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
@@ -19,17 +19,17 @@ async function signIn(): Promise<string> {
   return (response.headers.get('set-cookie') ?? '').split(';')[0] as string;
 }
 
-/** The status of a chat request, and the key that is on record for it. */
+/** The status of a chat request, and its key on record. */
 async function call(headers: Record<string, string>): Promise<[number, string | null | undefined]> {
   const response = await gateway.chat({}, headers);
   await response.text();
   return [response.status, gateway.records.find(({ id }) => id === response.headers.get('x-request-id'))?.key];
 }
 
-test('a page of the dashboard calls with its session, as a key of its own', async () => {
+test('a page of the dashboard calls models with its session, under a separate key', async () => {
   const cookie = await signIn();
   expect(await call({ cookie, 'sec-fetch-site': 'same-origin' })).toEqual([200, 'dashboard']);
-  // plain HTTP on another machine than the browser's
+  // plain HTTP to another machine
   expect(await call({ cookie, origin: gateway.url })).toEqual([200, 'dashboard']);
   expect(await call({ cookie, 'sec-fetch-site': 'same-origin', authorization: 'Bearer a-caller-key' })).toEqual([200, 'team']);
 });
@@ -38,15 +38,15 @@ test.each<[string, (cookie: string) => Record<string, string>]>([
   ['another site', (cookie) => ({ cookie, 'sec-fetch-site': 'cross-site' })],
   ['another site of the same owner', (cookie) => ({ cookie, 'sec-fetch-site': 'same-site' })],
   ['another origin', (cookie) => ({ cookie, origin: 'http://evil.example' })],
-  ['a program that has the cookie alone', (cookie) => ({ cookie })],
-  ['who has made a cookie up', (cookie) => ({ cookie: `${cookie.slice(0, -3)}abc`, 'sec-fetch-site': 'same-origin' })],
-  ['who has no cookie', () => ({ 'sec-fetch-site': 'same-origin' })],
-  ['who sends a wrong key too', (cookie) => ({ cookie, 'sec-fetch-site': 'same-origin', 'x-api-key': 'wrong' })],
-])('%s does not', async (_, headersOf) => {
+  ['a program that has only the cookie', (cookie) => ({ cookie })],
+  ['a client with a made-up cookie', (cookie) => ({ cookie: `${cookie.slice(0, -3)}abc`, 'sec-fetch-site': 'same-origin' })],
+  ['a client without a cookie', () => ({ 'sec-fetch-site': 'same-origin' })],
+  ['a session that sends a wrong key too', (cookie) => ({ cookie, 'sec-fetch-site': 'same-origin', 'x-api-key': 'wrong' })],
+])('%s cannot call models', async (_, headersOf) => {
   expect((await call(headersOf(await signIn())))[0]).toBe(401);
 });
 
-test('who has signed out does not', async () => {
+test('a session that has ended cannot call models', async () => {
   const cookie = await signIn();
   await gateway.ask('/api/session', { method: 'DELETE', headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin', cookie } });
   expect((await call({ cookie, 'sec-fetch-site': 'same-origin' }))[0]).toBe(401);

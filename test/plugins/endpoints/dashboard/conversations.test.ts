@@ -1,4 +1,4 @@
-/** Conversations: which requests belong together, what each turn adds, and how one reads it. */
+/** Conversations: the requests of each, the new messages of each turn, and the page that shows them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LogQuery, PageOptions } from '../../../../core/log/store.ts';
 import { chainsOf, turnsOf } from '../../../../plugins/endpoints/dashboard/histories.ts';
@@ -21,7 +21,7 @@ describe('histories', () => {
   const next = request([system('Be brief'), user('Hi'), said('Hello!'), user('2 + 2?')], { text: '', toolCalls: [{ id: 'c1' }] });
   const last = request([system('Be brief'), user('Hi'), said('Hello!'), user('2 + 2?'), call, result], 'It is 4.');
 
-  test('that grow out of each other are one conversation', () => {
+  test('that continue each other are one conversation', () => {
     const other = request([user('Hi')], 'Good day!');
     const otherNext = request([user('Hi'), said('Good day!'), user('Bye')], 'Bye!');
     const changed = request([user('Hi'), said('What somebody put there'), user('Bye')], 'Bye!');
@@ -30,17 +30,17 @@ describe('histories', () => {
     expect(ids).toEqual([[first.id, next.id, last.id], [other.id, otherNext.id], [changed.id], [foreign.id]]);
   });
 
-  test('add what no turn before had, and no answer twice', () => {
+  test('add the messages that no earlier turn had, and no answer twice', () => {
     expect(turnsOf([first, next, last]).map(({ fresh }) => fresh)).toEqual([[system('Be brief'), user('Hi')], [user('2 + 2?')], [result]]);
   });
 
-  test('show what is new of them: another instruction, an answer that was changed, a request of its own', () => {
+  test('show their changes: another instruction, a changed answer, an unrelated request', () => {
     const changed = request([system('Be long'), user('Hi'), said('Hullo'), user('Well?')], 'Yes.');
     const parallel = request([user('Name this chat')], 'Greetings');
     expect(turnsOf([first, changed, parallel]).map(({ fresh }) => fresh)).toEqual([[system('Be brief'), user('Hi')], [system('Be long'), said('Hullo'), user('Well?')], [user('Name this chat')]]);
   });
 
-  test('without their text are turns all the same', () => {
+  test('without their text are still turns', () => {
     expect(turnsOf([first, request([], '', { request: null, response: null })])[1]).toMatchObject({ fresh: null, response: null });
   });
 });
@@ -55,18 +55,18 @@ describe('the views', () => {
   log.add({ createdAt: at(7), cost: '0.2', outcome: 'failed', model: 'b', metadata: { 'session-id': 's1' }, request: { messages: [user('What is it?'), said('A test.'), user('Sure?')] } });
   log.add({ createdAt: at(6), request: { messages: [user('Nobody’s')] } });
 
-  test('know conversations by the key that looks like theirs, the last one first', async () => {
+  test('find conversations by the metadata key that looks like one, the latest first', async () => {
     const view: any = await conversationsView(asked(log, ''));
     expect(view).toMatchObject({ by: 'meta.session-id', isAll: true });
     expect(view.data.map(({ value, turns, errors, models, cost }: any) => [value, turns, errors, models, cost])).toEqual([['s1', 2, 1, ['plain', 'b'], '0.3'], ['s2', 1, 0, ['plain'], '0.4']]);
   });
 
-  test('know them by their history', async () => {
+  test('find conversations by their history', async () => {
     const view: any = await conversationsView(asked(log, 'by=history'));
     expect(view.data.map(({ opening, turns }: any) => [opening, turns])).toEqual([['Nobody’s', 1], ['What is it?', 2], ['Other', 1]]);
   });
 
-  test('are read in part where their texts are so large that pages are cut', async () => {
+  test('read a conversation in part if its texts are so large that pages are cut', async () => {
     const large = memoryLog();
     for (let turn = 0; turn < 20; turn++) large.add({ createdAt: at(20 - turn), metadata: { 'session-id': 's1' }, request: { messages: [user(`Turn ${turn}`)] } });
     const cut = async (query: LogQuery, page: PageOptions) => ({ ...(await large.exportRows(query, { ...page, limit: 2 })), isCut: true });
@@ -74,7 +74,7 @@ describe('the views', () => {
     expect([view.turns, view.isAll, view.opening]).toEqual([8, false, 'Turn 12']);
   });
 
-  test('are none where the key is empty', async () => {
+  test('find no conversation with an empty key', async () => {
     const other = memoryLog();
     other.add({ metadata: { 'session-id': '' } });
     other.add({ metadata: { 'session-id': 's3' } });
@@ -106,7 +106,7 @@ describe('the page', () => {
   });
   afterAll(async () => await scene.close());
 
-  test('lists conversations and reads as one, each message once', async () => {
+  test('lists conversations, and shows one with each message once', async () => {
     const page = await scene.open('/dashboard');
     await page.getByRole('link', { name: 'Conversations' }).click();
     await page.getByRole('link', { name: 'trip' }).click();
@@ -122,7 +122,7 @@ describe('the page', () => {
     await scene.leave(page);
   });
 
-  test('marks tokens and costs that hold estimates', async () => {
+  test('marks tokens and costs that include estimates', async () => {
     await scene.chat('An answer that breaks [[cut:3]]', { stream: true }, { 'x-gateway-session-id': 'broken' });
     await scene.stored(3);
     const page = await scene.open('/dashboard/conversations?by=meta.session-id');

@@ -31,14 +31,14 @@ describe('the charts of a day', () => {
     expect(data.byModel).toHaveLength(minutesAgo.length);
   });
 
-  test('are sent whole to a page that has other columns', async () => expect((await view([40, 1], `since=24h&bucket=1800000&after=${now}`)).points).toHaveLength(2));
+  test('are sent completely to a page that has other columns', async () => expect((await view([40, 1], `since=24h&bucket=1800000&after=${now}`)).points).toHaveLength(2));
 
   test.each([
     ['has more than half', [13 * 60, 1], 'since=24h'],
     ['has more before it', [26 * 60, 1], 'since=24h'],
     ['is over', [1], 'from=2026-11-22T00:00Z&to=2026-11-23T00:00Z'],
     ['has nothing', [], 'since=24h'],
-  ])('that %s stay as they are', async (_, minutesAgo, asked) => expect(await view(minutesAgo, `${asked}&bucket=1800000`)).toMatchObject({ begin: null, bucketMs: 30 * minute }));
+  ])('that %s are not changed', async (_, minutesAgo, asked) => expect(await view(minutesAgo, `${asked}&bucket=1800000`)).toMatchObject({ begin: null, bucketMs: 30 * minute }));
 });
 
 describe('the chart of Logs', () => {
@@ -47,7 +47,7 @@ describe('the chart of Logs', () => {
   test.each([
     ['of an older log', [26 * 60, 1], 'since=24h'],
     ['of a filter', [1], 'since=24h&model=plain'],
-  ])('%s stays as it is', async (_, minutesAgo, asked) => {
+  ])('%s is not changed', async (_, minutesAgo, asked) => {
     const { begin, bucketMs } = await listed(minutesAgo, `${asked}&bucket=1800000`);
     expect([begin, bucketMs]).toEqual([undefined, 30 * minute]);
   });

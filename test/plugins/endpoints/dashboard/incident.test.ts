@@ -1,4 +1,4 @@
-/** A day with five incidents in it: what an operator finds, and in how few steps from Overview. */
+/** A day with five incidents: what an operator finds, and in how many steps from Overview. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ const found = async (): Promise<number> => Number((await page.locator('.totals b
 describe('a provider that failed', () => {
   beforeEach(onOverview);
 
-  test('is seen on Providers when the process is another one', async () => {
+  test('is shown on Providers after a restart of the process', async () => {
     await page.getByRole('link', { name: 'Providers', exact: true }).click();
     const row = page.locator('.providers tbody tr').filter({ hasText: 'north' });
     expect(await row.locator('.strip').getAttribute('aria-label')).toMatch(/^north: \d+ of [\d,]+ attempts failed, \d+ not rescued$/);
@@ -44,7 +44,7 @@ describe('a provider that failed', () => {
 });
 
 describe('in at most three interactions from Overview an operator learns', () => {
-  /** Each step is one click, one key, one choice or one paste. */
+  /** One step is one click, one key, one choice or one paste. */
   const inSteps = async (...steps: readonly (() => Promise<unknown>)[]): Promise<void> => {
     expect(steps.length).toBeLessThanOrEqual(3);
     await onOverview();
@@ -60,12 +60,12 @@ describe('in at most three interactions from Overview an operator learns', () =>
     await inSteps();
     const text = await north.textContent();
     expect(text).toContain(`${errors} of ${requests.toLocaleString('en-GB')} attempts failed, ${errors - rescued} not rescued`);
-    // a column is half an hour, and the newest of them may still hold the end of the outage
+    // a column is half an hour, and the newest one may still have the end of the outage
     const [, from = '', to] = /(?:since|most from) (?:\d+ \w+ )?(\d\d:\d\d)(?: to (?:\d+ \w+ )?(\d\d:\d\d))?/.exec(text ?? '') ?? [];
     const minutesTo = (clock: string, at: number): number => Math.abs(((new Date(at).getHours() * 60 + new Date(at).getMinutes() - Number(clock.slice(0, 2)) * 60 - Number(clock.slice(3)) + 2160) % 1440) - 720);
     expect(minutesTo(from, end - stories.outage.from)).toBeLessThanOrEqual(30);
     if (to !== undefined) expect(minutesTo(to, end - stories.outage.to)).toBeLessThanOrEqual(30);
-    // request by request, in either way
+    // request by request, in both directions
     await inSteps(() => page.getByRole('link', { name: `${all.rescued} requests rescued by fallback` }).click());
     await rows().first().waitFor();
     expect(await found()).toBe(all.rescued);
@@ -105,7 +105,7 @@ describe('in at most three interactions from Overview an operator learns', () =>
     expect(await row.locator('td').nth(1).textContent()).toBe(`$${Number(spent.cost).toFixed(2)}`);
   });
 
-  test('what two other models say to a request', async () => {
+  test('the answers of two other models to a request', async () => {
     const sent: { model: string; messages: object[] }[] = [];
     page.on('request', (request) => request.url().endsWith('/v1/chat/completions') && sent.push(request.postDataJSON()));
     await inSteps(() => link('Logs').click(), () => rows().filter({ hasText: 'lake-mini' }).first().click(), () => page.getByRole('link', { name: 'Compare' }).click());
@@ -116,8 +116,8 @@ describe('in at most three interactions from Overview an operator learns', () =>
   });
 });
 
-describe('what went wrong', () => {
-  test('is in groups, and a group leads to its requests with their code', async () => {
+describe('the errors of a day', () => {
+  test('are in groups, and a group links to its requests with their code', async () => {
     await onOverview();
     const group = page.locator('.error-list li').filter({ hasText: 'before any provider' });
     const count = Number(await group.locator('.error-count').textContent());
@@ -131,7 +131,7 @@ describe('what went wrong', () => {
     expect(await page.locator('.facet').filter({ hasText: 'invalid_type' }).locator('summary').textContent()).toBe('Error');
   });
 
-  test('leads to its requests also where others made good a part of it', async () => {
+  test('link to their requests also where other providers answered some of them', async () => {
     const { faults } = await asked('/api/views/overview?since=24h');
     const fault = faults.find(({ provider, count, rescued }: any) => provider === 'north' && rescued > 0 && rescued < count);
     const hit = (await asked('/api/logs?since=24h&limit=1000&tried=north&attempts=>1')).data.concat((await asked('/api/logs?since=24h&limit=1000&tried=north&attempts=1')).data)
@@ -142,21 +142,21 @@ describe('what went wrong', () => {
     expect([await found(), hit.length > fault.rescued]).toEqual([hit.length, true]);
   });
 
-  test('can be broken down by its code', async () => {
+  test('can be broken down by code', async () => {
     await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=error&metric=requests&status=error`);
     await page.locator('.breakdown tbody tr').first().waitFor();
     expect((await page.locator('.breakdown tbody .cell-name').allTextContents()).sort()).toEqual(['invalid_type', 'upstream_error', 'upstream_overloaded', 'upstream_rate_limited']);
   });
 });
 
-test('attempts over time are those of the providers and nothing else, also where nobody was asked', async () => {
+test('attempts over time count only attempts at providers, also where no provider was asked', async () => {
   await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=attempt.provider&view=time`);
   await page.locator('.breakdown tbody tr').first().waitFor();
   expect((await page.locator('.legend li').allTextContents()).map((name) => name.trim())).toEqual(['north', 'west', 'east', 'south']);
   expect(await page.locator('.breakdown thead th').nth(1).textContent()).toContain('Attempts');
 });
 
-describe('what is largest', () => {
+describe('the largest requests', () => {
   beforeEach(onOverview);
 
   test.each([['Cost', 'hill-large', /92 %|9\d %/], ['Errors', '(none)', /4\d %/], ['Latency', 'river-think', /p95/]])('by %s is %s, one click away', async (rank, model, figure) => {
@@ -176,7 +176,7 @@ describe('a list that is sorted', () => {
     return { ids: data.map(({ id }: { id: string }) => id), next };
   };
 
-  test('has the dearest first by the keyboard, turns round, goes on to its next page and is in the order of time again', async () => {
+  test('by keyboard has the most expensive first, is reversed, has a next page, and is in the order of time again', async () => {
     await page.goto(`${scene.gateway.url}/dashboard/logs?live=1`);
     await head('Cost').getByRole('link').focus();
     await page.keyboard.press('Enter');
@@ -195,7 +195,7 @@ describe('a list that is sorted', () => {
     expect(await head('Time').getAttribute('aria-sort')).toBe('descending');
   });
 
-  test('has its column, and the live tail ends it', async () => {
+  test('shows the sorted column, and the live tail ends the sorting', async () => {
     await page.goto(`${scene.gateway.url}/dashboard/logs?sort=tokens&cols=time,model&live=1`);
     await expect.poll(shown).toEqual((await listed('sort=tokens')).ids);
     expect(await head('Tokens').getAttribute('aria-sort')).toBe('descending');
@@ -225,7 +225,7 @@ describe('beside the list', () => {
     expect(Math.abs(counted - (await count(query)))).toBeLessThanOrEqual(1);
   });
 
-  test('the columns that were chosen are there again: the beginning of the prompt and the door', async () => {
+  test('the chosen columns are shown again: the beginning of the prompt and the endpoint', async () => {
     await page.goto(`${scene.gateway.url}/dashboard/logs?key=search`);
     await page.getByRole('button', { name: 'Columns' }).click();
     for (const name of ['Prompt', 'Door']) await page.getByRole('checkbox', { name }).check();
@@ -247,7 +247,7 @@ describe('beside the list', () => {
 describe('why a request was slow compared with others', () => {
   const usual = (): Promise<string | null> => page.locator('.waterfall-usual', { hasText: 'p50' }).textContent();
 
-  test('is on its page: what is typical for its model, its place, and its thinking apart from its answer', async () => {
+  test('is on its page: the typical time of its model, its rank, and its thinking apart from its answer', async () => {
     const { data } = await asked('/api/logs?sort=duration&model=river-think&stream=true&status=ok&limit=1');
     await page.goto(`${scene.gateway.url}/dashboard/logs/${data[0].id}`);
     expect(await usual()).toMatch(/^Typical for river-think at west:  first token [\d.]+ m?s to [\d.]+ m?s;  all of it .* \(p50 to p95 of \d+ in the day before\)\. This one is slower than 95 % of them: [\d.]+ × the p50\.$/);
@@ -256,7 +256,7 @@ describe('why a request was slow compared with others', () => {
     expect(await row.locator('i').evaluateAll((bars) => bars.map((bar) => bar.className))).toEqual(['bar-usual-first', 'bar-usual-whole', 'bar-wait', 'bar-thought', 'bar-answer']);
   });
 
-  test('is measured from the attempt that answered, where others failed before', async () => {
+  test('is measured from the attempt that answered, if others failed before', async () => {
     const { data } = await asked('/api/logs?rescued=true&limit=1&sort=duration');
     await page.goto(`${scene.gateway.url}/dashboard/logs/${data[0].id}`);
     await page.getByText('it was asked first in too few requests of the day before').waitFor();
@@ -264,14 +264,14 @@ describe('why a request was slow compared with others', () => {
   });
 });
 
-describe('a request whose id somebody has', () => {
+describe('a request whose id is known', () => {
   let id = '';
   beforeEach(async () => {
     id = (await asked('/api/logs?limit=1&model=hill-large')).data[0].id;
   });
   const shown = (): Promise<void> => page.locator('.detail-head code').getByText(id).waitFor();
 
-  test('opens from the search bar, which is one key away', async () => {
+  test('opens from the search bar, which one key opens', async () => {
     await onOverview();
     await page.keyboard.press('/');
     await expect.poll(() => page.locator('.search input').evaluate((input) => input === input.ownerDocument.activeElement)).toBe(true);
@@ -280,7 +280,7 @@ describe('a request whose id somebody has', () => {
     await shown();
   });
 
-  test('is found by its begin, however short the time of the page', async () => {
+  test('is found by the begin of its id, however short the time range of the page', async () => {
     await page.goto(`${scene.gateway.url}/dashboard/logs?since=15m`);
     await page.locator('.search input').fill(id.slice(0, 18));
     await page.keyboard.press('Enter');
@@ -289,7 +289,7 @@ describe('a request whose id somebody has', () => {
   });
 });
 
-test('a text is looked for to the end: as many rows as are counted', async () => {
+test('a text search has as many rows as it counts', async () => {
   await page.goto(`${scene.gateway.url}/dashboard/logs`);
   await page.locator('.search input').fill('"a long book" model:hill-large');
   await page.keyboard.press('Enter');
@@ -300,7 +300,7 @@ test('a text is looked for to the end: as many rows as are counted', async () =>
   expect(await page.getByRole('link', { name: 'Older' }).count()).toBe(0);
 });
 
-test('a request is sent again as it was, with its image in sight', async () => {
+test('a request is sent again unchanged, with its image shown', async () => {
   const image = { url: 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', detail: 'low' };
   const request = { model: 'lake-mini', messages: [{ role: 'system', content: 'Be brief' }, { role: 'user', content: [{ type: 'text', text: 'What is it?' }, { type: 'image_url', image_url: image }] }], response_format: { type: 'json_object' }, n: 2, tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }], tool_choice: 'none', stop: ['END'], seed: 7, top_p: 0.5, max_completion_tokens: 50 };
   const id = await scene.chat('', request);
@@ -314,7 +314,7 @@ test('a request is sent again as it was, with its image in sight', async () => {
 });
 
 describe('the search bar', () => {
-  test('says which field there is not, and keeps what was typed', async () => {
+  test('names an unknown field, and keeps the typed text', async () => {
     await onOverview();
     await page.keyboard.press('/');
     await page.locator('.search input').fill('modle:hill-large');
@@ -327,17 +327,17 @@ describe('the search bar', () => {
     scene.complaints.splice(0);
   });
 
-  test('an address with a field that there is not says so too', async () => {
+  test('names an unknown field of the address too', async () => {
     await page.goto(`${scene.gateway.url}/dashboard/logs?modle=hill-large`);
     await page.getByText('There is no filter "modle". Did you mean "model"').waitFor();
     scene.complaints.splice(0);
   });
 });
 
-describe('Escape keeps the place', () => {
+describe('Escape keeps the focus', () => {
   const focused = (): Promise<string> => page.evaluate('document.activeElement.id || document.activeElement.className');
 
-  test('in a list: the row that was open has the focus, and j goes on from it', async () => {
+  test('in a list: the row that was open has the focus, and j goes to the next row', async () => {
     await page.goto(`${scene.gateway.url}/dashboard/logs`);
     await rows().nth(3).click();
     await page.locator('.panel .figures').waitFor();
@@ -374,7 +374,7 @@ describe('Escape keeps the place', () => {
   });
 });
 
-test('a change of the config that is not used is said on every page, and its reason on Config', async () => {
+test('every page says that a change of the config is not used, and Config says why', async () => {
   const reload = { at: Date.now() - 120_000, isUsed: false };
   const status = await asked('/api/status');
   await page.route('**/api/status', (route) => route.fulfill({ json: { ...status, config: { ...status.config, reload } } }));
@@ -387,7 +387,7 @@ test('a change of the config that is not used is said on every page, and its rea
   await page.unrouteAll();
 });
 
-test('the inputs of a time fit their menu, however a language writes a date', async () => {
+test('the inputs of a time fit into their menu, in any date format', async () => {
   const context = await scene.browser.newContext({ locale: 'en-US', viewport: { width: 1360, height: 800 } });
   const american = await context.newPage();
   for (const width of [1360, 390]) {
@@ -401,7 +401,7 @@ test('the inputs of a time fit their menu, however a language writes a date', as
   await context.close();
 });
 
-test('a page that stays open asks for what has changed, and shows all of it', async () => {
+test('a page that stays open asks only for changes, and shows everything', async () => {
   const watched = await scene.browser.newPage();
   await watched.clock.install();
   await watched.goto(`${scene.gateway.url}/dashboard`);
@@ -421,11 +421,11 @@ test('a page that stays open asks for what has changed, and shows all of it', as
   await watched.close();
 });
 
-describe('which model to take', () => {
+describe('the choice of a model', () => {
   const listed = () => page.locator('.models tbody tr:not(.opened) .cell-name');
   const search = () => page.locator('.search-line input');
 
-  test('is found by what it can do, and by what it costs at most', async () => {
+  test('is possible by capability and by the highest price', async () => {
     await page.goto(`${scene.gateway.url}/dashboard/models?sort=id`);
     await listed().first().waitFor();
     await page.getByRole('link', { name: 'reasoning' }).click();
@@ -440,7 +440,7 @@ describe('which model to take', () => {
     await page.getByText('"prize<2" is no bound of a model').waitFor();
   });
 
-  test('is compared row by row, and asked the same beside the others', async () => {
+  test('is possible by a table of rows, and by one question to several models', async () => {
     await page.goto(`${scene.gateway.url}/dashboard/models`);
     for (const id of ['lake-mini', 'lake-large', 'river-think', 'hill-small']) await page.getByLabel(`Compare ${id}`).check();
     expect(await page.getByLabel('Compare hill-large').isDisabled()).toBe(true);
@@ -458,7 +458,7 @@ describe('which model to take', () => {
     await expect.poll(() => page.locator('.compared select').evaluateAll((lists) => lists.map((list) => (list as unknown as { value: string }).value))).toEqual(['lake-mini', 'river-think', 'hill-small']);
   });
 
-  test('shows what each provider answered lately, and each answer leads to its request', async () => {
+  test('is possible by the latest answers of each provider, with a link to each request', async () => {
     await page.goto(`${scene.gateway.url}/dashboard/models?model=hill-small`);
     const answers = page.locator('.model-detail tbody tr').filter({ hasText: 'east' }).locator('.answers a');
     await answers.first().waitFor();
@@ -470,7 +470,7 @@ describe('which model to take', () => {
 
 const everyRule = "['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']";
 
-describe('on real traffic nobody meets a barrier', () => {
+describe('with real traffic no page has an accessibility fault', () => {
   test.each<readonly [string, string]>([
     ['?rank=errors', '.top'],
     ['/logs?error=upstream_rate_limited&log=ID', '.panel .figures'],
@@ -496,4 +496,4 @@ describe('on real traffic nobody meets a barrier', () => {
   });
 });
 
-test('the browser has nothing to complain of', () => expect(scene.complaints).toEqual([]));
+test('the browser reports no error', () => expect(scene.complaints).toEqual([]));

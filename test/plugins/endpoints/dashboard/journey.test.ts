@@ -1,4 +1,4 @@
-/** The page as people use it, from the first request on. */
+/** The dashboard as users meet it, from the first request on. */
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -17,14 +17,14 @@ afterAll(async () => {
   await scene.close();
 });
 
-describe('a newcomer', () => {
-  test('sees the line to send', async () => {
+describe('a new user', () => {
+  test('sees the command to send', async () => {
     page = await scene.open('/dashboard/logs');
     await page.getByText('Waiting for the first request').waitFor();
     expect(await page.locator('.code pre').textContent()).toContain(`curl ${scene.gateway.url}/v1/chat/completions`);
   });
 
-  test('sends it, and the page turns by itself', async () => {
+  test('sends it, and the page changes by itself', async () => {
     await scene.chat('Where is my order?', { reasoning_effort: 'low' }, { 'x-gateway-team': 'support' });
     await page.locator('.log-table tbody tr').first().waitFor();
     await scene.chat('A second one', {}, { 'x-gateway-team': 'search' });
@@ -34,7 +34,7 @@ describe('a newcomer', () => {
     await expect.poll(() => page.locator('.log-table tbody tr').count()).toBe(3);
   });
 
-  test('opens it beside the list, with what was said and thought', async () => {
+  test('opens the request beside the list, with its text and its reasoning', async () => {
     await page.locator('.log-table tbody tr').last().click();
     const panel = page.getByRole('complementary', { name: 'Request' });
     await panel.getByText('Where is my order?').first().waitFor();
@@ -49,14 +49,14 @@ describe('a newcomer', () => {
     await expect.poll(() => page.locator('.log-table tbody tr').count()).toBe(1);
   });
 
-  test('goes back and forward, and each is what it was', async () => {
+  test('goes back and forward, and each page is as before', async () => {
     await page.goBack();
     await page.getByRole('complementary', { name: 'Request' }).waitFor();
     await page.goForward();
     await page.locator('.chip').getByText('support').waitFor();
   });
 
-  test('breaks down by that key', async () => {
+  test('breaks down by the metadata key', async () => {
     await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=meta.team&metric=requests`);
     await page.locator('.breakdown tbody tr').first().waitFor();
     expect((await page.locator('.breakdown tbody tr td:first-child').allTextContents()).sort()).toEqual(['search', 'support']);
@@ -72,7 +72,7 @@ describe('a newcomer', () => {
     expect(await page.getByRole('link', { name: /^CSV one row a value/ }).getAttribute('href')).toBe('/api/stats?limit=1000&since=24h&by=meta.team&format=csv');
   });
 
-  test('takes the filtered rows along as CSV', async () => {
+  test('downloads the filtered rows as CSV', async () => {
     await page.goto(`${scene.gateway.url}/dashboard/logs?meta.team=search`);
     await page.getByRole('button', { name: 'Export' }).click();
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: /CSV/ }).click()]);
@@ -81,7 +81,7 @@ describe('a newcomer', () => {
     expect(lines[0]).toContain('meta.team');
   });
 
-  test('gives the view a name, finds it again elsewhere, and lets it go', async () => {
+  test('saves the view under a name, finds it on another page, and deletes it', async () => {
     const name = page.getByLabel('Name');
     await page.keyboard.press('Escape');
     await page.keyboard.press('v');
@@ -99,7 +99,7 @@ describe('a newcomer', () => {
     expect(await page.evaluate('localStorage["gateway.views"]')).toBe('[]');
   });
 
-  test('drags over the histogram to see that time alone', async () => {
+  test('drags over the histogram to see only that time', async () => {
     const box = await page.locator('.chart-box').boundingBox();
     if (box === null) throw new Error('no histogram');
     await page.mouse.move(box.x + box.width / 2, box.y + 20);
@@ -110,14 +110,14 @@ describe('a newcomer', () => {
     await page.locator('.log-table tbody tr').first().waitFor();
   });
 
-  test('tries a provider', async () => {
+  test('tests a provider', async () => {
     await page.goto(`${scene.gateway.url}/dashboard/providers`);
     await page.getByRole('button', { name: 'Test mock', exact: true }).click();
     await page.getByText(/answered in \d+ ms/).waitFor();
     await page.getByRole('link', { name: 'See it in the log' }).waitFor();
   });
 
-  test('asks in the playground and sees the thinking apart', async () => {
+  test('asks in the playground, and sees the reasoning apart', async () => {
     await page.goto(`${scene.gateway.url}/dashboard/playground`);
     await page.getByLabel('Effort').selectOption('low');
     await page.getByLabel('User').fill('Say hello');
@@ -148,11 +148,11 @@ describe('a newcomer', () => {
     expect((await page.locator('.connect pre').textContent())?.includes('export MAX_THINKING_TOKENS=0')).toBe(isOff);
   });
 
-  test('met no error on the way', () => expect(scene.complaints).toEqual([]));
+  test('has seen no error', () => expect(scene.complaints).toEqual([]));
 });
 
 describe('the keyboard', () => {
-  test('does everything', async () => {
+  test('can do everything', async () => {
     page = await scene.open('/dashboard');
     await page.locator('.metrics').waitFor();
     await page.keyboard.press('g');
@@ -223,7 +223,7 @@ describe('a model without a price, a request without bodies', () => {
     expect(await page.locator('body').textContent()).not.toContain('$0');
   });
 
-  test('are said to be in no sum, where costs are added up', async () => {
+  test('are named as missing where costs are summed', async () => {
     for (const path of ['breakdown', 'breakdown?metric=cost-per-request']) {
       await page.goto(`${scene.gateway.url}/dashboard/${path}`);
       await page.getByText('1 request has no price and is not in the sums.').waitFor();
@@ -236,11 +236,11 @@ describe('a model without a price, a request without bodies', () => {
 });
 
 describe('with an admin key', () => {
-  test('a browser signs in, comes back to where it was, and out again', async () => {
+  test('a browser signs in, returns to its page, and signs out', async () => {
     const locked = await stage(mockConfig({ server: { admin_key: 'the-admin-key-of-the-test' }, keys: [{ name: 'web', key: 'a-key-of-a-caller' }] }), scene.browser);
     try {
       const shown = await locked.open('/dashboard/models?show=all');
-      // two answers of 401 may each lead to the login page, and the second navigation aborts the first
+      // two answers of 401 may each open the login page, and the second navigation aborts the first
       await shown.getByLabel('Admin key').waitFor();
       expect(shown.url()).toMatch(/login\?next=/);
       await shown.getByLabel('Admin key').fill('wrong');
@@ -255,7 +255,7 @@ describe('with an admin key', () => {
       await shown.getByRole('button', { name: 'Test mock', exact: true }).click();
       await shown.getByText(/answered in \d+ ms/).waitFor();
       await shown.getByRole('link', { name: 'See it in the log' }).click();
-      // who is signed in calls as a key of its own
+      // a session calls models under a separate key
       await shown.getByRole('link', { name: 'Details' }).click();
       await shown.locator('.facts').getByText('dashboard', { exact: true }).waitFor();
       await shown.getByRole('button', { name: 'Sign out' }).click();
@@ -270,7 +270,7 @@ describe('with an admin key', () => {
 });
 
 describe('the live tail', () => {
-  test('keeps up with 1,000 requests, and holds 500 rows at most', async () => {
+  test('keeps up with 1,000 requests, and keeps 500 rows at most', async () => {
     page = await scene.open('/dashboard/logs?live=1');
     await page.locator('.is-live').getByText('Live').waitFor();
     await page.mouse.move(5, 5);

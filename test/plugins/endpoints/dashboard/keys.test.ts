@@ -1,4 +1,4 @@
-/** The page Keys in a browser: keys of the store are made, changed and ended there; those of the YAML are shown with their place. */
+/** The page Keys in a browser: it makes, changes and ends keys of the store, and shows keys of the YAML with their line. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mockConfig, stage, violations } from './browser.ts';
@@ -24,7 +24,7 @@ const askFor = async (page: Page, name: string): Promise<void> => {
   await page.getByRole('button', { name: 'Make the key' }).click();
 };
 
-test('makes a key, shows it once, limits, rotates, disables and deletes it, and lists what was done', async () => {
+test('the page makes a key, shows it once, limits, rotates, disables and deletes it, and lists the changes', async () => {
   const page = await scene.open('/dashboard/keys');
   const row = page.getByRole('table').first().getByRole('row').filter({ hasText: 'docs-team' });
   await page.getByRole('button', { name: 'New key' }).click();
@@ -79,7 +79,7 @@ test('makes a key, shows it once, limits, rotates, disables and deletes it, and 
   await scene.leave(page);
 });
 
-test('letters do not leave the page while a key is shown that is shown once', async () => {
+test('shortcuts do not leave the page while it shows a new key', async () => {
   const page = await scene.open('/dashboard/keys');
   await askFor(page, 'typed-team');
   await page.locator('.made-key').waitFor();
@@ -91,7 +91,7 @@ test('letters do not leave the page while a key is shown that is shown once', as
   await scene.leave(page);
 });
 
-test('shows a key of the YAML with its place, and says why a change was not made', async () => {
+test('the page shows a key of the YAML with its line, and says why a change was refused', async () => {
   const page = await scene.open('/dashboard/keys', { colorScheme: 'dark', width: 390 });
   const row = page.locator('table.keys').getByRole('row').filter({ hasText: 'yaml-team' }).first();
   await row.waitFor();
@@ -104,7 +104,7 @@ test('shows a key of the YAML with its place, and says why a change was not made
   await scene.leave(page);
 });
 
-test('calls no key good that is refused', async () => {
+test('the page shows no refused key as valid', async () => {
   const page = await scene.open('/dashboard/keys');
   await page.getByRole('button', { name: 'New key' }).click();
   await page.getByLabel('Name', { exact: true }).fill('late-team');
@@ -127,7 +127,7 @@ test('calls no key good that is refused', async () => {
   await scene.leave(page);
 });
 
-test('the request of a key that is not known is said to have none that is known, and not that the gateway is open', async () => {
+test('a request with an unknown key is shown as such, not as a request to an open gateway', async () => {
   expect(await statusOf('no-such-key')).toBe(401);
   await scene.stored(1);
   const { data } = (await (await fetch(`${scene.gateway.url}/api/logs?status=401`)).json()) as { data: { id: string }[] };
@@ -138,7 +138,7 @@ test('the request of a key that is not known is said to have none that is known,
   await scene.leave(page);
 });
 
-test('metadata with a comma stays as it is, also where other metadata is added', async () => {
+test('metadata with a comma is not changed, also when other metadata is added', async () => {
   const metadata = { team: 'search', note: 'for A, B and C', pair: 'a=b' };
   await fetch(`${scene.gateway.url}/api/keys`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: 'noted', metadata }) });
   const noted = async (): Promise<any> => ((await (await fetch(`${scene.gateway.url}/api/keys`)).json()) as any).data.find(({ name }: any) => name === 'noted');
@@ -156,7 +156,7 @@ test('metadata with a comma stays as it is, also where other metadata is added',
   await scene.leave(page);
 });
 
-test('a text that is marked beyond the edge of a dialog does not close it, and a click there does', async () => {
+test('selecting text beyond the edge of a dialog does not close it, and a click there does', async () => {
   const page = await scene.open('/dashboard/keys');
   await askFor(page, 'marked');
   await page.locator('.made-key').waitFor();
@@ -173,7 +173,7 @@ test('a text that is marked beyond the edge of a dialog does not close it, and a
   await scene.leave(page);
 });
 
-test('says of no key that it was never used while nobody can know', async () => {
+test('the page shows no key as never used while this is unknown', async () => {
   const page = await scene.page();
   await page.route('**/api/keys', async (route) => {
     const answer = (await (await route.fetch()).json()) as { data: object[] };

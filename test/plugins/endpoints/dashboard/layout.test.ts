@@ -1,4 +1,4 @@
-/** Long names on small screens: no page goes sideways, and nothing that one needs is out of sight. */
+/** Long names on small screens: no page scrolls sideways, and all needed parts are visible. */
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mockConfig, stage, violations } from './browser.ts';
@@ -59,10 +59,10 @@ const open = async (path: string, ready: string, width: number): Promise<Page> =
   return page;
 };
 
-/** How far the page reaches beyond the screen. */
+/** The width of the page beyond the screen. */
 const overflow = (page: Page): Promise<number> => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
-/** Whole, on the screen, and nothing lies over it. */
+/** Whether an element is completely on the screen and not covered. */
 const inSight = (part: Locator): Promise<boolean> =>
   part.evaluate((node) => {
     const { left, right, top, height } = node.getBoundingClientRect();
@@ -71,7 +71,7 @@ const inSight = (part: Locator): Promise<boolean> =>
   });
 
 describe.each(pages)('%s', (path, ready) => {
-  test('does not go sideways, however long the names and small the screen', async () => {
+  test('does not scroll sideways, with any long names and on any small screen', async () => {
     const page = await open(path, ready, 1360);
     for (const width of [1360, 768, 360]) {
       await page.setViewportSize({ width, height: 860 });
@@ -81,7 +81,7 @@ describe.each(pages)('%s', (path, ready) => {
   });
 });
 
-test('a small sum that is estimated stays in its place on a phone', async () => {
+test('a small estimated sum stays inside its box on a phone', async () => {
   await scene.chat('one two three four five six [[cut:4]]', { stream: true }, { authorization: `Bearer ${key.key}` });
   await scene.stored(3);
   for (const [path, figures] of [['/dashboard', 6], ['/dashboard/spend', 4]] as const) {
@@ -94,7 +94,7 @@ test('a small sum that is estimated stays in its place on a phone', async () => 
   }
 });
 
-test('what has changed stays beside the figure of Spend that it is about', async () => {
+test('a change stays beside its figure on Spend', async () => {
   const page = await scene.page({ width: 360 });
   await page.route('**/api/views/spend?*', async (route) => {
     const response = await route.fetch();
@@ -107,7 +107,7 @@ test('what has changed stays beside the figure of Spend that it is about', async
   await scene.leave(page);
 });
 
-test('a long value is cut in the tooltip of a chart, which stays in the page', async () => {
+test('a long value is cut in the tooltip of a chart, which stays inside the page', async () => {
   const page = await open(`/dashboard/breakdown?by=meta.${longMeta}&metric=requests&view=time&since=15m`, '.chart svg', 360);
   await page.locator('.chart svg').first().hover();
   await page.locator('.tooltip').waitFor();
@@ -116,7 +116,7 @@ test('a long value is cut in the tooltip of a chart, which stays in the page', a
 });
 
 describe('the frame', () => {
-  test('shows on a phone where one is', async () => {
+  test('shows on a phone which page is open', async () => {
     for (const [path, ready] of [['/dashboard/config', '.plugins'], ['/dashboard/playground', '.playground']] as const) {
       const page = await open(path, ready, 360);
       await expect.poll(() => inSight(page.locator('.side [aria-current=page]'))).toBe(true);
@@ -124,7 +124,7 @@ describe('the frame', () => {
     }
   });
 
-  test('has theme and help in sight at any width', async () => {
+  test('shows theme and help at any width', async () => {
     const page = await open('/dashboard/keys', '.keys', 768);
     for (const width of [768, 360]) {
       await page.setViewportSize({ width, height: 860 });
@@ -134,7 +134,7 @@ describe('the frame', () => {
     await scene.leave(page);
   });
 
-  test('keeps the time on the way from page to page, of either kind', async () => {
+  test('keeps the time range in links to pages that have one', async () => {
     const page = await open('/dashboard?from=2026-01-01T00:00&to=2026-01-02T00:00', '.side', 1360);
     const links = page.getByRole('navigation', { name: 'Pages' });
     expect(await links.getByRole('link', { name: 'Logs' }).getAttribute('href')).toBe('/dashboard/logs?from=2026-01-01T00:00&to=2026-01-02T00:00');
@@ -144,7 +144,7 @@ describe('the frame', () => {
 });
 
 describe('a table wider than the page', () => {
-  test('scrolls by keyboard under a name, keeps its first column, and says at which side there is more', async () => {
+  test('has a name, scrolls by keyboard, keeps its first column, and shows at which side there is more', async () => {
     const page = await open('/dashboard/providers', '.off-list', 360);
     const table = page.getByRole('region', { name: 'Providers: a wide table' });
     const name = table.getByText(longProvider);
@@ -159,7 +159,7 @@ describe('a table wider than the page', () => {
     await scene.leave(page);
   });
 
-  test('of the attempts of a request scrolls by keyboard too, and what a provider said can be read', async () => {
+  test('of the attempts of a request scrolls by keyboard too, and the message of a provider is readable', async () => {
     const page = await open('/dashboard/logs/ID?tab=facts', '.facts', 360);
     const table = page.getByRole('region', { name: 'Request: a wide table' });
     await table.focus();
@@ -168,7 +168,7 @@ describe('a table wider than the page', () => {
     await scene.leave(page);
   });
 
-  test('is a plain table again where there is room', async () => {
+  test('is a plain table where there is room', async () => {
     const page = await open('/dashboard/keys', '.keys', 360);
     await page.locator('.table-scroll[tabindex]').waitFor();
     await page.setViewportSize({ width: 2560, height: 860 });
@@ -177,13 +177,13 @@ describe('a table wider than the page', () => {
   });
 });
 
-test('a message runs as its script does, and what would turn it is shown and does not', async () => {
+test('a message has the direction of its script, and characters that would change it are shown without effect', async () => {
   const page = await open('/dashboard/logs/ID', '.conversation', 1360);
   expect(await page.locator('.message-user .prose:dir(rtl)').textContent()).toBe(rtl.replace('\u202E', 'U+202E'));
   await scene.leave(page);
 });
 
-test('what would turn a value of metadata is shown and does not', async () => {
+test('characters that would change the direction of a metadata value are shown without effect', async () => {
   const page = await open('/dashboard/logs/ID?tab=facts', '.facts', 1360);
   expect(await page.locator('tr:has(th:text-is("key-1")) td.wrap').textContent()).toBe(rtl.replace('\u202E', 'U+202E'));
   await scene.leave(page);

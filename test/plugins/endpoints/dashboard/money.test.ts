@@ -1,4 +1,4 @@
-/** Alerts, limits and what teams spend, in a browser: one gateway that has all of these. */
+/** Alerts, limits and the spending of teams in a browser, on one gateway. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mockConfig, stage, violations } from './browser.ts';
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await scene.close());
 
-test('alerts stand on Overview with since when, lead to their requests, and turn their figures red', async () => {
+test('alerts are on Overview with their begin, link to their requests, and turn their figures red', async () => {
   const alerts = page.getByRole('region', { name: 'Alerts' });
   await alerts.getByText('errors above 10 %').waitFor();
   expect((await alerts.getByRole('listitem').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([expect.stringMatching(/^errors above 10 % 66\.7 % of 3 requests failed in 5 min since /), expect.stringMatching(/^tenant burns money meta\.team <b>red<\/b> \$\d.* for 3 requests in 5 min since /)]);
@@ -29,13 +29,13 @@ test('alerts stand on Overview with since when, lead to their requests, and turn
   await page.waitForURL((url) => url.pathname === '/dashboard/logs' && url.searchParams.get('status') === 'error');
 });
 
-test('an alert about one value leads to the requests of that value', async () => {
+test('an alert about one value links to the requests of that value', async () => {
   await page.goto(`${scene.gateway.url}/dashboard`);
   await page.getByRole('region', { name: 'Alerts' }).getByText('tenant burns money').click();
   await page.waitForURL((url) => url.searchParams.get('meta.team') === '<b>red</b>' && url.searchParams.get('sort') === 'cost');
 });
 
-test('Spend says what a team spends, and whose budget is nearly used', async () => {
+test('Spend shows the spending of a team, and which budget is nearly used', async () => {
   await scene.chat('How much?', {}, of('team', 'search'));
   await scene.stored(4);
   await page.getByRole('link', { name: 'Spend' }).click();
@@ -52,7 +52,7 @@ test('Spend says what a team spends, and whose budget is nearly used', async () 
   await page.getByRole('button', { name: 'Yesterday' }).waitFor();
 });
 
-test('the budgets of Spend do not stand where its figures will be', async () => {
+test('the budgets of Spend are not shown in the place of its figures', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   await page.route('**/api/views/spend?*', async (route) => {
     await promise;
@@ -69,7 +69,7 @@ test('the budgets of Spend do not stand where its figures will be', async () => 
   await page.unroute('**/api/views/spend?*');
 });
 
-test('Keys shows how full each limit is, the fullest first, and how many requests were refused', async () => {
+test('Keys shows the use of each limit, the fullest first, and the number of refused requests', async () => {
   for (let at = 0; at < 5; at++) await scene.chat('hi', {}, of('tenant-id', '<b>acme</b>'));
   await page.goto(`${scene.gateway.url}/dashboard/keys`);
   await page.waitForSelector('.cell-bar');

@@ -1,4 +1,4 @@
-/** Each page: reachable for everybody, in both themes and on small screens, and the same behind its address. */
+/** Each page: accessible, in both themes and on small screens, and always the same at its address. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mockConfig, stage, violations } from './browser.ts';
@@ -43,7 +43,7 @@ const pages: readonly (readonly [path: string, ready: string])[] = [
 const overflow = (page: Page): Promise<number> => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
 describe.each(pages)('%s', (path, ready) => {
-  test('has no barrier for anybody, light and dark, and fits a small screen', async () => {
+  test('has no accessibility fault, light and dark, and fits a small screen', async () => {
     const page = await scene.open(path.replace('ID', id));
     await page.locator(ready).first().waitFor();
     expect(await violations(page)).toEqual([]);
@@ -55,7 +55,7 @@ describe.each(pages)('%s', (path, ready) => {
   });
 });
 
-test('a page that still waits for its figures has no barrier either', async () => {
+test('a page that waits for its figures has no accessibility fault either', async () => {
   const page = await scene.browser.newPage({ reducedMotion: 'reduce' });
   await page.route('**/api/config', () => undefined);
   await page.goto(`${scene.gateway.url}/dashboard/config`);
@@ -64,7 +64,7 @@ test('a page that still waits for its figures has no barrier either', async () =
   await page.close();
 });
 
-test('on paper a request is whole, and nothing else is there', async () => {
+test('a printed request is complete, without other parts of the page', async () => {
   const page = await scene.open(`/dashboard/logs?log=${id}`, { colorScheme: 'dark' });
   await page.locator('.conversation').waitFor();
   await page.emulateMedia({ media: 'print' });
@@ -74,7 +74,7 @@ test('on paper a request is whole, and nothing else is there', async () => {
   await scene.leave(page);
 });
 
-test('a stack is as high as everything together, also what has no line of its own', async () => {
+test('a stacked chart is as high as the total, including values without a line of their own', async () => {
   const page = await scene.open('/dashboard/breakdown?view=time');
   const points = [['a', 5], ['b', 2], ['c', 1]].map(([value, cost]) => ({ at: 0, value, cost }));
   const all = [{ at: 0, value: null, cost: 10, estimated: 0 }];
@@ -85,7 +85,7 @@ test('a stack is as high as everything together, also what has no line of its ow
   await scene.leave(page);
 });
 
-test('a rate is zero where none failed, and nothing where none was asked', async () => {
+test('a rate is 0 where no request failed, and missing where there was no request', async () => {
   const page = await scene.open('/dashboard/breakdown?view=time&metric=error-rate');
   const points = [[0, 'a', 50], [1000, 'a', 0], [3000, 'a', 50], [0, 'rare', 1]].map(([at, value, errors]) => ({ at, value, errors, requests: value === 'a' ? 100 : 1 }));
   await page.locator('.over-time .chart-lines').first().waitFor({ state: 'attached' });
@@ -95,7 +95,7 @@ test('a rate is zero where none failed, and nothing where none was asked', async
   await scene.leave(page);
 });
 
-test('where not all of the time before is kept, nothing is said of it', async () => {
+test('a change is not shown if the log does not have the whole time before', async () => {
   const page = await scene.page();
   for (const [view, earlier] of [['overview', null], ['breakdown', []]] as const) {
     await page.route(`**/api/views/${view}*`, async (route) => {
@@ -112,7 +112,7 @@ test('where not all of the time before is kept, nothing is said of it', async ()
   await scene.leave(page);
 });
 
-test('the frame and the health of a page ask once', async () => {
+test('the frame and the health of a page share one request', async () => {
   const page = await scene.browser.newPage();
   let asked = 0;
   page.on('request', (request) => void (request.url().endsWith('/api/status') && asked++));
@@ -135,7 +135,7 @@ test('the health of a page names each check that fails', async () => {
   await page.close();
 });
 
-test('a narrow chart of long names its days', async () => {
+test('a narrow chart of a long time labels its days', async () => {
   const day = (ago: number): string => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
   const page = await scene.open(`/dashboard?from=${day(89)}&to=${day(-1)}`, { width: 360 });
   await page.locator('.chart-lines').first().waitFor({ state: 'attached' });
@@ -146,7 +146,7 @@ test('a narrow chart of long names its days', async () => {
 });
 
 describe('the theme', () => {
-  test('follows the system, and the switch over it, and is kept', async () => {
+  test('follows the system, or the switch of the page, and is kept', async () => {
     const page = await scene.open('/dashboard', { colorScheme: 'dark' });
     const background = (): Promise<string> => page.evaluate('getComputedStyle(document.body).backgroundColor');
     await page.locator('.metrics').waitFor();
@@ -162,7 +162,7 @@ describe('the theme', () => {
 });
 
 describe('a browser', () => {
-  test('that keeps nothing shows every page, and remembers until it is left', async () => {
+  test('without storage shows every page, and keeps settings until the page is left', async () => {
     const page = await scene.browser.newPage();
     await page.addInitScript("Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('denied', 'SecurityError'); } })");
     await page.goto(`${scene.gateway.url}/dashboard/logs`);
@@ -177,7 +177,7 @@ describe('a browser', () => {
     await page.close();
   });
 
-  test('that misses a part of the page says so where one looks', async () => {
+  test('that could not load a part of the page says so visibly', async () => {
     const page = await scene.browser.newPage();
     await page.route('**/parts/request-panel.js', (route) => route.fulfill({ status: 404 }));
     await page.goto(`${scene.gateway.url}/dashboard/logs`);
@@ -193,7 +193,7 @@ describe('a browser', () => {
 });
 
 describe('the time', () => {
-  test('that somebody types stays, whatever comes meanwhile', async () => {
+  test('that a user types stays, although data arrive meanwhile', async () => {
     const page = await scene.browser.newPage();
     await page.clock.install();
     await page.goto(`${scene.gateway.url}/dashboard`);
@@ -208,7 +208,7 @@ describe('the time', () => {
     await page.close();
   });
 
-  test('is in UTC everywhere as soon as that is chosen', async () => {
+  test('is in UTC everywhere as soon as UTC is chosen', async () => {
     const context = await scene.browser.newContext({ timezoneId: 'Asia/Tokyo' });
     const page = await context.newPage();
     await page.goto(`${scene.gateway.url}/dashboard/logs?from=2026-01-01T00:00`);
@@ -222,7 +222,7 @@ describe('the time', () => {
     await context.close();
   });
 
-  test('is a day of UTC in the chart of the spending by day, wherever the browser is', async () => {
+  test('is in UTC days in the chart of the spending by day, in any time zone', async () => {
     const context = await scene.browser.newContext({ timezoneId: 'America/New_York', viewport: { width: 3000, height: 860 } });
     const page = await context.newPage();
     await page.goto(`${scene.gateway.url}/dashboard/spend`);
@@ -232,7 +232,7 @@ describe('the time', () => {
     const named = Array.from({ length: 3 }, (_, at) => new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth(), at + 1)).toLocaleDateString('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }));
     expect((await page.locator('.chart-table tbody td:first-child').allTextContents()).slice(0, 3)).toEqual(named);
     const drawn = (await bar.boundingBox()) as { x: number; y: number };
-    // at the first day of a month there is no room for a label
+    // on the first day of a month there is no room for a label
     const today = new Date().getUTCDate();
     const label = today === 1 ? null : await page.locator('.chart-drawing text', { hasText: new RegExp(`^${today} `) }).boundingBox();
     expect(label === null ? 0 : label.x + label.width / 2 - drawn.x).toBeLessThan(3);
@@ -251,7 +251,7 @@ describe('the time', () => {
 describe('the address', () => {
   let list: Page | null = null;
 
-  test('of a value in a breakdown asks for that value alone', async () => {
+  test('of a value in a breakdown selects only that value', async () => {
     const page = await scene.open('/dashboard/breakdown?status=error&by=status&sub=model&metric=requests');
     expect(await page.getByRole('link', { name: '404', exact: true }).getAttribute('href')).toBe('/dashboard/logs?status=404');
     await page.getByRole('button', { name: '404 by model' }).click();
@@ -259,7 +259,7 @@ describe('the address', () => {
     await scene.leave(page);
   });
 
-  test('of a click with Alt in a facet is one step', async () => {
+  test('of a click with Alt in a facet is one entry of the history', async () => {
     const page = await scene.open('/dashboard/logs');
     await page.locator('.facet-value').getByText('404').click({ modifiers: ['Alt'] });
     await page.waitForURL(/-status=404/);
@@ -269,7 +269,7 @@ describe('the address', () => {
     await scene.leave(page);
   });
 
-  test('may hold the name of what every object has', async () => {
+  test('may have the name of a property that every object has', async () => {
     const page = await scene.open('/dashboard/logs?cols=time,constructor,meta.constructor');
     await page.locator('.log-table tbody tr').first().waitFor();
     expect(await page.locator('.log-table thead th').allTextContents()).toEqual(['Time ↓', 'constructor']);
@@ -298,14 +298,14 @@ describe('the address', () => {
     ['tokens=>0&cost=>0', 2],
     ['q=Hello', 2],
     ['since=7d', 4],
-  ])('asks for %s', async (filter, rows) => {
+  ])('selects %s', async (filter, rows) => {
     list ??= await scene.page();
     await list.goto(`${scene.gateway.url}/dashboard/logs?${filter}`);
     await list.locator('.log-table tbody tr').first().waitFor();
     expect(await list.locator('.log-table tbody tr').count()).toBe(rows);
   });
 
-  test('of a search is the one that the bar writes', async () => {
+  test('of a search is that which the search bar writes', async () => {
     const page = await scene.open('/dashboard/logs');
     await page.locator('.log-table tbody tr').first().waitFor();
     await page.locator('.search input').fill('model:mock -status:error meta.tenant="acme corp" latency:<1h "Hello"');
@@ -319,7 +319,7 @@ describe('the address', () => {
     await scene.leave(page);
   });
 
-  test('that nothing matches says what to do', async () => {
+  test('without matches says what to do', async () => {
     const page = await scene.open('/dashboard/logs?model=nobody-has-this');
     await page.getByText('No request matches').waitFor();
     await page.getByRole('link', { name: 'clear the filters' }).click();
@@ -327,7 +327,7 @@ describe('the address', () => {
     await scene.leave(page);
   });
 
-  test('that cannot be read says why', async () => {
+  test('that is invalid says why', async () => {
     const page = await scene.open('/dashboard/logs?latency=soon');
     await page.getByText('is no bound for "latency"').waitFor();
     await scene.leave(page);
@@ -335,7 +335,7 @@ describe('the address', () => {
   });
 });
 
-test('the browser has nothing to complain of', () => expect(scene.complaints.filter((line) => !line.includes('404'))).toEqual([]));
+test('the browser reports no error', () => expect(scene.complaints.filter((line) => !line.includes('404'))).toEqual([]));
 
 describe('the page Config', () => {
   const config = mockConfig() as { providers: object };
@@ -356,7 +356,7 @@ describe('the page Config', () => {
     await scene.leave(page);
   });
 
-  test('has the file as it is written, searchable and without a secret, and what the change did', async () => {
+  test('shows the file as it is written, searchable and without secrets, and the last change', async () => {
     await changeTo({ ...config, providers: { ...config.providers, extra: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: 'a-very-secret-key' } } });
     expect((await lines()).join('\n')).toContain('"api_key": ****');
     await page.locator('.search-line input').fill('API_KEY');
@@ -371,7 +371,7 @@ describe('the page Config', () => {
     expect(await page.content()).not.toContain('a-very-secret');
   });
 
-  test('says what check finds, and leads to its line', async () => {
+  test('shows the findings of check, with a link to their line', async () => {
     await page.locator('.mark-ok', { hasText: 'nothing' }).first().waitFor();
     await changeTo({ ...config, modles: [] });
     expect(await page.locator('.findings').textContent()).toMatch(/fault.*modles unknown key; did you mean "models"\?/);

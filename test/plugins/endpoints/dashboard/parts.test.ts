@@ -1,4 +1,4 @@
-/** Parts of the page that need no page: the words of its address and its search bar, and how it writes figures. */
+/** Parts of the dashboard without a browser: its addresses, its search bar, and its form of figures. */
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { filterNames, formatLogFilter, parseLogFilter, resolveQuery } from '../../../../core/log/query.ts';
@@ -32,7 +32,7 @@ describe('the search bar', () => {
     'latency:>1s latency:<5s', 'tokens>5 -status:error', 'since:1h', 'since:4w refund', 'from:2026-03-01T14:30:00.000Z to:2026-03-02T00:00:00.000Z', 'q:refund', 'q:"money back"',
     'meta."a b"=c', String.raw`meta."a\"b"=c`, 'meta.team:*', '-meta.team:*', 'model:', 'model:a"b', String.raw`"a \" quote"`, 'model:a model:b', 'stream:true words "in any order"', 'meta.constructor=x',
     'field.verdict:bad -field.score:3', 'field.score>3 field.score:<=100', 'field.verdict:*', 'field.note:">a b"',
-  ])('reads %s as the server does', (text) => {
+  ])('reads %s like the server', (text) => {
     expect(plain(typed(text))).toBe(plain(formatLogFilter(parseLogSearch(text))));
   });
 
@@ -66,9 +66,9 @@ describe('the search bar', () => {
     expect(parseBar(`${fieldInBar(field)}=x`)).toEqual([{ field, value: 'x', not: false }]);
   });
 
-  test('joins what is looked for', () => expect([...typed('q:money back')]).toEqual([['q', 'money back']]));
+  test('joins search words', () => expect([...typed('q:money back')]).toEqual([['q', 'money back']]));
 
-  test('leaves what cannot be excluded to the server, which says why', () => {
+  test('sends a filter that cannot be excluded to the server, which says why', () => {
     expect(apiParams(typed('-since:1h'))).toBe('since=24h&-since=1h');
     expect(() => parseLogFilter(typed('-since:1h'))).toThrow('cannot be excluded');
   });
@@ -85,22 +85,22 @@ describe('the search bar', () => {
     ['from=2026-01-01', 'to:2026-01-02', 'from=2026-01-01&to=2026-01-02'],
     ['from=2026-01-01&to=2026-01-02', 'from:2026-02-01', 'from=2026-02-01'],
     ['since=1h', 'to:2026-01-02', 'to=2026-01-02'],
-  ])('at %s, %s leads to %s', (address, text, expected) => {
+  ])('at %s, %s gives %s', (address, text, expected) => {
     expect(plain(typed(text, address))).toBe(expected);
   });
 });
 
-test('a number beside another one of a filter means either, and a bound replaces the one in its direction', () => {
+test('a second number of a filter adds to the first, and a bound replaces the bound in its direction', () => {
   expect([...typed('attempts:20 attempts:2 attempts:>3', 'attempts=>1&latency=>1s')]).toEqual([['latency', '>1s'], ['attempts', '20'], ['attempts', '2'], ['attempts', '>3']]);
 });
 
 describe('the fields of a record', () => {
-  test('are those that the API filters by', async () => {
+  test('are the filters of the API', async () => {
     const { names } = await part('query');
     expect(new Set(names)).toEqual(new Set(filterNames));
   });
 
-  test('are in a browser what they are here', async () => {
+  test('are the same in a browser', async () => {
     const { fields, timeFilters } = await part('fields');
     const served = String(readStaticFiles().files.get('parts/fields.js')?.bytes);
     expect({ ...(await import(`data:text/javascript,${encodeURIComponent(served)}`)) }).toMatchObject({ fields: JSON.parse(JSON.stringify(fields)), timeFilters });
@@ -129,7 +129,7 @@ describe('a click on a value', () => {
     ['model=a&model=b', on('model', 'a', true), 'model=a&model=b&-model=a'],
     ['-attempts=2&attempts=>1', on('attempts', '2'), 'attempts=2'],
     ['-model=a', on('model', 'b', true), '-model=a&-model=b'],
-  ])('at %s shows only those, or all others', (address, filter, expected) => {
+  ])('at %s selects only that value, or all others', (address, filter, expected) => {
     expect(plain(onlyFilter(new URLSearchParams(address), filter))).toBe(expected);
   });
 });
@@ -148,7 +148,7 @@ describe('the time in the address', () => {
     expect([from, to].map((at) => new Date(at).toISOString()).every((at) => at <= new Date(now).toISOString())).toBe(true);
   });
 
-  test('is the day before an end that stands alone, and does not go on', () => {
+  test('is the day before an end without a begin, and does not move', () => {
     const { from, to, isRelative } = rangeOf(new URLSearchParams('to=2026-01-02'), now);
     expect([to - from, isRelative]).toEqual([24 * hour, false]);
   });
@@ -171,12 +171,12 @@ describe('the time in the address', () => {
     expect(plain(rangeHolding(now - age, new URLSearchParams(address), now))).toBe(expected);
   });
 
-  test('that cannot be read is left to the server', () => {
+  test('that is invalid is sent to the server', () => {
     expect(apiParams(new URLSearchParams('to=soon'))).toBe('to=soon&since=24h');
     expect(() => server('since=constructor')).toThrow('is no span of time');
   });
 
-  test('is no filter', () => expect(filtersOf(new URLSearchParams('since=1h&from=2026-01-01&to=2026-01-02&model=a&cols=time'))).toEqual([{ field: 'model', value: 'a', not: false }]));
+  test('is not a filter', () => expect(filtersOf(new URLSearchParams('since=1h&from=2026-01-01&to=2026-01-02&model=a&cols=time'))).toEqual([{ field: 'model', value: 'a', not: false }]));
 });
 
 describe('figures', () => {
@@ -192,9 +192,9 @@ describe('figures', () => {
     expect(aboutSum('$5', { estimated, requests: 200 }) !== '$5').toBe(isMarked);
   });
 
-  test('a latency stays as it was while nobody asks', () => expect(levelsOf([null, { ms: 5 }, null, { ms: null }, { ms: 7 }, null], ({ ms }: { ms: number | null }) => ms)).toEqual([0, 5, 5, 5, 7, 7]));
+  test('a latency is unchanged while no requests come', () => expect(levelsOf([null, { ms: 5 }, null, { ms: null }, { ms: 7 }, null], ({ ms }: { ms: number | null }) => ms)).toEqual([0, 5, 5, 5, 7, 7]));
 
-  test('a moment of a year ago is not today', () => {
+  test('a time a year ago has its year', () => {
     const ago = new Date();
     ago.setDate(1);
     expect(moment(new Date())).toMatch(/^\d\d:\d\d:\d\d$/);
@@ -205,7 +205,7 @@ describe('figures', () => {
     expect(moment(sameDay)).toContain(String(sameDay.getFullYear()));
   });
 
-  test('a moment can be asked for whole', () => expect(moment(new Date(), { isWhole: true })).toMatch(/^\d\d \w{3,4} \d{4} \d\d:\d\d:\d\d$/));
+  test('a time can be shown with its date', () => expect(moment(new Date(), { isWhole: true })).toMatch(/^\d\d \w{3,4} \d{4} \d\d:\d\d:\d\d$/));
 
   test.each([[9996, '>99.9 %'], [9994, '99.9 %'], [9960, '99.6 %'], [9940, '99 %'], [10_000, '100 %'], [1, '<0.1 %'], [0, '0.0 %']])('%d of 10,000 are %s', (some, text) => {
     expect(percent(some, 10_000)).toBe(text);
@@ -241,7 +241,7 @@ describe('figures', () => {
 
   const labelsOf = (from: string, to: string, width: number): string[] => timeTicks({ from: Date.parse(from), to: Date.parse(to) }, width).map(({ label }: { label: string }) => label);
 
-  test('an axis of a year has months, with the year where one begins', () => {
+  test('an axis of a year has months, with the year at its first month', () => {
     expect(labelsOf('2025-09-15', '2026-08-20', 1200)).toEqual(['Oct', 'Nov', 'Dec', '2026', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug']);
     expect(labelsOf('2025-09-15', '2026-08-20', 360)).toEqual(['Nov', '2026', 'Mar', 'May', 'Jul']);
     expect(labelsOf('2017-05-01', '2026-08-20', 360)).toEqual(['2018', '2020', '2022', '2024', '2026']);
@@ -276,7 +276,7 @@ describe('the live tail', () => {
   const badGateway = (): Response => new Response('Bad gateway', { status: 502 });
   const events = (...ids: string[]): (() => Response) => () => new Response(`: connected\n\nevent: gap\ndata: {"message":"too many"}\n\n${ids.map((id) => `id: ${id}\nevent: request\ndata: {"id":"${id}"}\n\n`).join('')}`, { headers: { date: 'Mon, 02 Mar 2026 12:00:00 GMT' } });
 
-  test('asks again after longer and longer pauses, until it is ended', async () => {
+  test('connects again after longer and longer pauses, until it is ended', async () => {
     const end = tail('', () => {});
     await vi.advanceTimersByTimeAsync(100_000);
     end();
@@ -284,7 +284,7 @@ describe('the live tail', () => {
     expect(asked.map(({ after }) => after / 1000)).toEqual([0, 1, 3, 7, 15, 31, 61, 91]);
   });
 
-  test('goes on where it was, tells nothing twice, and is patient anew', async () => {
+  test('continues where it was, repeats nothing, and starts with short pauses again', async () => {
     answers = [badGateway, badGateway, events('a', 'b'), events('b', 'c')];
     const told: string[] = [];
     const states: boolean[] = [];
@@ -296,7 +296,7 @@ describe('the live tail', () => {
     expect(states).toEqual([false, false, true, false, true, false, false]);
   });
 
-  test('asks nothing while the page is hidden, and then for what ended since it was opened', async () => {
+  test('is closed while the page is hidden, and then asks for the requests that ended since it was opened', async () => {
     answers = [events()];
     const end = tail('', () => {});
     await vi.advanceTimersByTimeAsync(500);
@@ -313,13 +313,13 @@ describe('the live tail', () => {
   });
 });
 
-test('a snippet in Python imports what it uses', () => {
+test('a snippet in Python imports the modules that it uses', () => {
   const snippets = clientsOf({ base: 'http://localhost:4000/v1', model: 'auto', mark: 'a1b2c', mayReason: true }).filter(([, language]: string[]) => language === 'python');
   expect(snippets).toHaveLength(4);
   for (const [, , text] of snippets) expect(text).toMatch(/^import os\n/);
 });
 
-test('a snippet that is run once has the mark of its page, and a setting that stays has none', () => {
+test('a snippet that is run once has the mark of the Connect page, and a permanent setting has none', () => {
   const marked = clientsOf({ base: 'http://localhost:4000/v1', model: 'auto', mark: 'a1b2c', mayReason: true }).filter(([, , text]: string[]) => text?.includes('a1b2c')).map(([name]: string[]) => name);
   expect(marked).toEqual(['curl', 'OpenAI Python', 'OpenAI Node', 'Anthropic Python', 'AI SDK', 'LangChain', 'LlamaIndex']);
 });
@@ -328,12 +328,12 @@ describe('a snippet of a request', () => {
   beforeEach(() => void vi.stubGlobal('location', { origin: 'http://localhost:4000' }));
   afterEach(() => void vi.unstubAllGlobals());
 
-  test('in Python names only arguments that the client has, and sends the others beside them', () => {
+  test('in Python names only arguments of the client, and sends the others as extra_body', () => {
     const written = pythonOf({ model: 'auto', messages: [], seed: 1, top_k: 5, 'odd-name': true, reasoning: { effort: 'low' } });
     expect(written).toMatch(/\n    model="auto",\n    messages=\[\],\n    seed=1,\n    extra_body=\{\n +"top_k": 5,\n +"odd-name": True,\n +"reasoning": \{\n/);
   });
 
-  test('for curl has a metadata value that is empty: a header that ends with its colon is not sent', () => {
+  test('for curl has an empty metadata value in the form that curl sends', () => {
     expect(curlOf({ model: 'auto', messages: [] }, { empty: '', team: 'a' })).toContain(" -H 'x-gateway-empty;' \\\n  -H 'x-gateway-team: a' ");
   });
 });
@@ -344,11 +344,11 @@ describe('metadata that is not ASCII', () => {
   beforeEach(() => void vi.stubGlobal('location', { origin: 'http://localhost:4000' }));
   afterEach(() => void vi.unstubAllGlobals());
 
-  test('is bytes in a snippet in Python', () => {
+  test('is in bytes in a Python snippet', () => {
     expect(pythonOf(body, metadata)).toMatch(/"x-gateway-city": "München 東京"\.encode\(\),\n +"x-gateway-team": "search"\n/);
   });
 
-  test('arrives as it was written from a snippet in TypeScript', () => {
+  test('arrives unchanged from a TypeScript snippet', () => {
     const [, written] = /\{ headers: (.*) \}\);/.exec(typescriptOf(body, metadata)) ?? [];
     const headers = new Headers(runInNewContext(`(${written})`, { Buffer }) as Record<string, string>);
     expect(Array.from(headers, ([name, value]) => [name, Buffer.from(value, 'latin1').toString()])).toEqual([['x-gateway-city', metadata.city], ['x-gateway-team', metadata.team]]);
@@ -363,19 +363,19 @@ describe('a search of models', () => {
   test.each(['', 'big', 'LARGE up', 'tools', 'vision free', 'audio structured', 'price<=4 up', 'price < $4.5 tools', 'input>=1', 'output<1', 'context>=200k context<0.3m'])('finds by %s', (text) => expect(fits(text)).toBe(true));
   test.each(['bog', 'reasoning', 'tools vision', 'tools free', 'price<4 tools', 'context>200k', 'longest>1', 'cached<9', 'prize<9', 'a<b'])('does not find by %s', (text) => expect(fits(text)).toBe(false));
 
-  test('asks only providers that count', () => expect([fits('vision', (provider) => provider === 'up'), fits('tools', (provider) => provider === 'up')]).toEqual([false, true]));
-  test('names the words that it does not know', () => expect(searchOf('vision prize<9 constructor>1 a<', () => true).unknown).toEqual(['prize<9', 'constructor>1', 'a<']));
-  test('takes a word in and out', () => expect([toggled('big', 'vision'), toggled('big  Vision', 'vision')]).toEqual(['big vision', 'big']));
+  test('considers only providers that count', () => expect([fits('vision', (provider) => provider === 'up'), fits('tools', (provider) => provider === 'up')]).toEqual([false, true]));
+  test('names unknown words', () => expect(searchOf('vision prize<9 constructor>1 a<', () => true).unknown).toEqual(['prize<9', 'constructor>1', 'a<']));
+  test('adds and removes a word', () => expect([toggled('big', 'vision'), toggled('big  Vision', 'vision')]).toEqual(['big vision', 'big']));
 });
 
-test('a line that is found has the lines around it that it belongs to, and those that belong to it', () => {
+test('a found line of the config is shown with its parent lines and its child lines', () => {
   const lines = ['a:', '  # a note', '  b:', '    c: 1', '', '    d: 2', 'e: # B', '  f: 3', 'g: 4'];
   expect(linesWith(lines, 'D:')).toEqual({ shown: [0, 2, 5], found: 1 });
   expect(linesWith(lines, 'e:')).toEqual({ shown: [6, 7], found: 1 });
   expect(linesWith(lines, 'nothing')).toEqual({ shown: [], found: 0 });
 });
 
-test('the row of requests without a value says why the list behind it may hold more errors', () => {
+test('the row of requests without a value says why its list may have more errors', () => {
   const row = { value: null, requests: 12, errors: 3, latencyP95Ms: 200 };
   expect(aboutRow(row, 'no key').split('\n')).toEqual(['no key', '12 requests, 25 % errors, p95 200 ms', 'The list of its errors also has requests that were refused before their key and their model were known. They are no errors of the service, and are not counted as such.']);
   expect(aboutRow({ ...row, value: 'team' }, 'no key').split('\n')).toHaveLength(2);

@@ -1,4 +1,4 @@
-/** The form of the playground: a logged request that goes through it comes out as it was. */
+/** The form of the playground: a logged request passes through it unchanged. */
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 
@@ -33,15 +33,15 @@ describe('a logged request', () => {
     ['a tool loop', { messages: [user('Hi'), { role: 'assistant', content: null, tool_calls: [call] }, { role: 'tool', tool_call_id: 'c1', content: '4' }] }],
     ['a user with a name', { messages: [{ role: 'user', content: 'Hi', name: 'Ann' }] }],
     ['a stream', { messages: [user('Hi')], stream: true, stream_options: { include_usage: true } }],
-  ])('with %s is sent as it was', (_, request) => {
+  ])('with %s is sent unchanged', (_, request) => {
     expect(again({ model: 'm', ...request })).toEqual({ model: 'm', ...request });
   });
 
-  test('leaves behind what only its own door knows', () => {
+  test('loses the fields that only its own endpoint has', () => {
     expect(again({ model: 'm', messages: [{ role: 'system', content: 'a', native: { fields: {} } }, user('b')], native: {}, door: { store: true } })).toEqual({ model: 'm', messages: [{ role: 'system', content: 'a' }, user('b')] });
   });
 
-  test('says what is left behind, in parts and tools too', () => {
+  test('names the lost fields, in parts and tools too', () => {
     const text = { type: 'text', text: 'a', native: { fields: { cache_control: { type: 'ephemeral' } } } };
     const own = { type: 'web_search', native: { isAll: true, fields: {} } };
     const tool = { type: 'function', function: { name: 'f', parameters: { properties: { native: { fields: { a: 1 } } } } } };
@@ -52,12 +52,12 @@ describe('a logged request', () => {
     expect(lossOf({ request: { messages: [user('a')], tools: [tool] }, path: '/v1/chat/completions' })).toBe(null);
   });
 
-  test('with an image of some detail fills the field of the images', () => {
+  test('with an image and its detail fills the field of the images', () => {
     const { user: text, images, earlier } = formOf({ model: 'm', messages: [user([{ type: 'text', text: 'a' }, { ...image, image_url: { ...image.image_url, detail: 'low' } }])] }, {});
     expect([text, images, earlier]).toEqual(['a', [{ url: image.image_url.url, detail: 'low' }], []]);
   });
 
-  test('with an image that the form cannot show goes along whole', () => {
+  test('with an image that the form cannot show keeps the image', () => {
     expect(formOf({ messages: [user([{ type: 'image_url', image_url: { detail: 'low' } }])] }, {}).images).toEqual([]);
   });
 
@@ -80,12 +80,12 @@ describe('the form', () => {
     else expect(problemOf(changes)).toBe(words);
   });
 
-  test('makes a format of a schema', () => {
+  test('makes a response format from a schema', () => {
     expect(settingsOf({ ...formOf({ model: 'm', messages: [] }, {}), schema: '{"type":"object"}' }).settings).toEqual({ response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema: { type: 'object' } } } });
   });
 });
 
-describe('the others that a request is compared on', async () => {
+describe('the models to compare a request on', async () => {
   const { othersOf } = await import(new URL('../../../../plugins/endpoints/dashboard/parts/playground-state.js', import.meta.url).href);
   const model = (id: string, requests: number, can: object): object => ({ id, isOn: true, use: { requests }, providers: [{ reasons: false, tools: false, vision: false, ...can }] });
   const models = { policies: [], data: [model('asked', 9, {}), model('used', 8, {}), model('seeing', 5, { vision: true, tools: true }), model('thinking', 2, { reasons: true, tools: true }), model('rare', 0, {})] };
@@ -97,16 +97,16 @@ describe('the others that a request is compared on', async () => {
     ['a budget', { reasoning: { max_tokens: 2000 } }, ['thinking', 'used']],
     ['tools', { tools: [{ type: 'function', function: { name: 'f' } }] }, ['seeing', 'thinking']],
     ['an image', { messages: [user([image])] }, ['seeing', 'used']],
-  ])('with %s can do it, where there are such', (_, asked, others) => {
+  ])('support %s, if there are such models', (_, asked, others) => {
     expect(othersOf(models, formOf({ model: 'asked', messages: [user('Hi')], ...asked }, {}))).toEqual(others);
   });
 });
 
-describe('a link that somebody else wrote', () => {
+describe('a link that another person wrote', () => {
   const formOfLink = (form: object): Promise<object> => formIn(`#${deflateRawSync(JSON.stringify(form)).toString('base64url')}`);
   const whole = { models: ['a', 'b'], images: [{ url: 'data:image/png;base64,AA==', detail: 'low' }], metadata: [['team', 'a'], ['', '']], earlier: [{ role: 'user', content: 'Hello' }], stream: false };
 
-  test('gives the form that it holds', async () => {
+  test('opens the form that it contains', async () => {
     expect(await formOfLink({ ...whole, other: 1 })).toEqual({ ...emptyForm, ...whole });
   });
 

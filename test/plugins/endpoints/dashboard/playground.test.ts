@@ -1,4 +1,4 @@
-/** The playground by hand: what is sent, when, and what is kept. */
+/** The playground in a browser: the sent requests, their time, and the kept state. */
 import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest';
 import { answers, completion, event, startUpstream, streams } from '../../../_kit/upstream.ts';
@@ -52,13 +52,13 @@ test('metadata in any script arrives as it was written', async () => {
   expect(data.map(({ metadata }) => metadata)).toEqual([{ city: 'München 東京' }]);
 });
 
-test('a name that no header can have is said before anything is sent', async () => {
+test('a name that is not valid in a header is reported before a request is sent', async () => {
   await page.getByLabel('Name', { exact: true }).first().fill('team name');
   await page.getByText('"team name" is not a valid header name').waitFor();
   expect(await button('Send').isDisabled()).toBe(true);
 });
 
-test('what was written is still there after a look elsewhere', async () => {
+test('written text is still there after a visit to another page', async () => {
   await prompt().fill('A long thought of mine');
   await page.getByRole('link', { name: 'Models', exact: true }).click();
   await page.locator('.models').waitFor();
@@ -69,7 +69,7 @@ test('what was written is still there after a look elsewhere', async () => {
 const messages = (): any[] => sent.map(({ body }) => body.messages);
 const lane = (name: string) => page.getByRole('region', { name });
 
-test('two models answer side by side, turn after turn, each in its own conversation', async () => {
+test('two models answer side by side over several turns, each in its own conversation', async () => {
   await button('Compare with another model').click();
   await page.getByRole('combobox', { name: 'Second model' }).selectOption('unpriced');
   await prompt().fill('First [[pace:5]]');
@@ -87,7 +87,7 @@ test('two models answer side by side, turn after turn, each in its own conversat
   expect(await prompt().inputValue()).toBe('First [[pace:5]]');
 });
 
-test('a model that is removed takes its turns with it', async () => {
+test('a removed model loses its turns', async () => {
   for (const [place, name] of [['Second', 'mock'], ['Third', 'unpriced']]) {
     await button('Compare with another model').click();
     await page.getByRole('combobox', { name: `${place} model` }).selectOption(String(name));
@@ -100,7 +100,7 @@ test('a model that is removed takes its turns with it', async () => {
   expect(await lane('Answer of unpriced').locator('.took').innerText()).toContain('unpriced');
 });
 
-test('a tool call takes its result, and the answer goes on', async () => {
+test('a tool call gets its result, and the answer continues', async () => {
   await page.getByText('Tools', { exact: true }).click();
   await page.getByLabel('Tools as JSON').fill('[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}]');
   await prompt().fill('Rain? [[tool]]');
@@ -111,7 +111,7 @@ test('a tool call takes its result, and the answer goes on', async () => {
   expect(messages()[1].at(-1)).toEqual({ role: 'tool', tool_call_id: messages()[1].at(-2).tool_calls[0].id, content: 'Rain all day' });
 });
 
-test('Stop ends every answer that runs, also where the results went out one after the other', async () => {
+test('Stop ends every running answer, also if the results were sent one after the other', async () => {
   await page.getByText('Compare with another model').click();
   await page.getByText('Tools', { exact: true }).click();
   await page.getByLabel('Tools as JSON').fill('[{ "type": "function", "function": { "name": "get_weather" } }]');
@@ -130,7 +130,7 @@ test('Stop ends every answer that runs, also where the results went out one afte
   await button('Again').waitFor();
 });
 
-test('an image that is dropped goes along, and a schema shapes the answer', async () => {
+test('a dropped image is sent, and a schema sets the form of the answer', async () => {
   const files = await page.evaluateHandle(`(() => { const data = new DataTransfer(); data.items.add(new File([Uint8Array.from(atob('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='), (letter) => letter.charCodeAt(0))], 'dot.png', { type: 'image/png' })); return data; })()`);
   await page.locator('.ask').dispatchEvent('drop', { dataTransfer: files });
   await page.getByAltText('Image 1').waitFor();
@@ -141,7 +141,7 @@ test('an image that is dropped goes along, and a schema shapes the answer', asyn
   expect(messages()[0][0].content.map(({ type }: any) => type)).toEqual(['text', 'image_url']);
 });
 
-test('an image at an address of another site is named, and not asked for by the page', async () => {
+test('an image at another site is named, and the page does not load it', async () => {
   const url = 'https://images.example/cat.png';
   const id = await scene.chat('', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] });
   await page.goto(`${scene.gateway.url}/dashboard/playground?replay=${id}`);
@@ -149,7 +149,7 @@ test('an image at an address of another site is named, and not asked for by the 
   expect([await page.locator('.ask-images code').allInnerTexts(), await page.locator('.ask-images img').count()]).toEqual([[url], 0]);
 });
 
-test('a shared link holds the form, and never the key', async () => {
+test('a shared link has the form, and never the key', async () => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await button('Compare with another model').click();
   await page.getByRole('textbox', { name: 'System' }).fill('Answer in Grüße');
@@ -167,7 +167,7 @@ test('a shared link holds the form, and never the key', async () => {
   await other.close();
 });
 
-test('where the browser allows no copying, as over plain HTTP, a link and an address say so', async () => {
+test('where the browser allows no copying, as over plain HTTP, the page says so for a link and an address', async () => {
   const own = await scene.browser.newPage();
   await own.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
   await own.goto(`${scene.gateway.url}/dashboard/playground`);
@@ -179,13 +179,13 @@ test('where the browser allows no copying, as over plain HTTP, a link and an add
   await own.close();
 });
 
-test('Compare runs a logged request on other models at once, as it was sent; its address alone sends nothing', async () => {
+test('Compare runs a logged request unchanged on other models at once; its address alone sends nothing', async () => {
   const id = await scene.chat('Compare me', { seed: 7, tool_choice: 'none' }, { 'x-gateway-team': 'search' });
   await page.goto(`${scene.gateway.url}/dashboard/playground?replay=${id}&compare=yes`);
   await page.getByRole('combobox', { name: 'Second model' }).waitFor();
   await expect.poll(() => prompt().inputValue()).toBe('Compare me');
   expect(sent).toEqual([]);
-  // nothing is answered before it is stopped
+  // no answer comes before the stop
   await page.route('**/v1/chat/completions', () => {});
   await page.goto(`${scene.gateway.url}/dashboard/logs/${id}`);
   await page.getByRole('link', { name: 'Compare' }).click();
@@ -195,7 +195,7 @@ test('Compare runs a logged request on other models at once, as it was sent; its
   expect(sent.map(({ body: { model } }) => model)).toEqual(['mock', 'unpriced']);
 });
 
-test('an answer with a table does not go sideways on a phone', async () => {
+test('an answer with a table does not scroll sideways on a phone', async () => {
   const own = await scene.open('/dashboard/playground', { width: 360 });
   await own.getByLabel('User', { exact: true }).fill(`[[say:|${'a wide head|'.repeat(4)}\n|${'-|'.repeat(4)}\n|${'a cell|'.repeat(4)}]]`);
   await own.getByRole('button', { name: 'Send', exact: true }).click();
@@ -213,7 +213,7 @@ test('a request without its text says why it cannot be sent again', async () => 
   await page.getByText('bodies were off for this request').waitFor();
 });
 
-test.each([true, false])('the thinking is shown where the gateway names it reasoning_content alone, streamed: %s', async (isStreamed) => {
+test.each([true, false])('the reasoning is shown if the gateway names it only reasoning_content, streamed: %s', async (isStreamed) => {
   const other = await stage(mockConfig({ server: { reasoning_fields: ['reasoning_content'] } }), scene.browser);
   const own = await other.open('/dashboard/playground');
   await own.getByLabel('Effort').selectOption('low');
@@ -226,7 +226,7 @@ test.each([true, false])('the thinking is shown where the gateway names it reaso
   await other.close();
 });
 
-test.each([true, false])('the words of a refusal are shown and go along with the next turn, streamed: %s', async (isStreamed) => {
+test.each([true, false])('the text of a refusal is shown and sent with the next turn, streamed: %s', async (isStreamed) => {
   const words = 'I cannot help with that.';
   const upstream = await startUpstream(isStreamed ? streams([event({ role: 'assistant', refusal: 'I cannot ' }), event({ refusal: 'help with that.' }), event({}, 'stop'), 'data: [DONE]\n\n']) : answers(completion('', { content: null, refusal: words })));
   const model = { id: 'refuses', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'openai', externalId: 'refuses', streaming: true }] };

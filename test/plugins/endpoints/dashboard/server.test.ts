@@ -1,4 +1,4 @@
-/** What is served: small, cacheable, closed to the web at large, and without a secret. */
+/** The files and data of the dashboard: small, cacheable, closed to other sites, and without secrets. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ const local = { host: 'localhost:4000' };
 const post = async (path: string, content: unknown, headers: Record<string, string> = {}, method: 'POST' | 'DELETE' = 'POST'): Promise<Response> =>
   await gateway.ask(path, { method, headers: { 'content-type': 'application/json', host: 'localhost:4000', ...headers }, ...(method === 'POST' && { body: JSON.stringify(content) }) });
 
-/** Compressed bytes of all that a browser loads before a page shows. */
+/** Compressed bytes of all files that a browser loads before it shows a page. */
 function weightOf(page: string): number {
   const { files } = readStaticFiles();
   const textOf = (path: string): string => String(files.get(path)?.bytes);
@@ -59,7 +59,7 @@ function weightOf(page: string): number {
 describe('the page', () => {
   const pages = [...readStaticFiles().files.keys()].filter((path) => path.startsWith('pages/'));
 
-  test.each(pages)('%s is light to load: less than 60 kB, compressed', (page) => {
+  test.each(pages)('%s loads less than 60 kB, compressed', (page) => {
     expect(weightOf(page)).toBeLessThan(60_000);
   });
 
@@ -70,7 +70,7 @@ describe('the page', () => {
     expect(fetched.filter((file) => file?.startsWith('pages/'))).toHaveLength(1);
   });
 
-  test('allows nothing from elsewhere', async () => {
+  test('allows nothing from other sites', async () => {
     await begin();
     const { headers } = await gateway.get('/dashboard', local);
     const policy = headers.get('content-security-policy') ?? '';
@@ -80,7 +80,7 @@ describe('the page', () => {
     expect(Object.fromEntries(headers)).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'cross-origin-opener-policy': 'same-origin', 'cache-control': 'no-store' });
   });
 
-  test('writes no markup from text anywhere', () => {
+  test('makes no markup from text anywhere', () => {
     const own = [...readStaticFiles().files].filter(([path]) => !path.startsWith('vendor/') && path.endsWith('.js'));
     for (const [path, { bytes }] of own) expect([path, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function/.test(String(bytes))]).toEqual([path, false]);
   });
@@ -91,7 +91,7 @@ describe('the page', () => {
 });
 
 describe('a file of the page', () => {
-  test('is kept for ever, and not sent again', async () => {
+  test('is cached for ever, and not sent again', async () => {
     await begin();
     const path = /src="([^"]+app\.js)"/.exec(await (await gateway.get('/dashboard', local)).text())?.[1] as string;
     const first = await gateway.get(path, { 'accept-encoding': 'gzip, br' });
@@ -104,7 +104,7 @@ describe('a file of the page', () => {
     expect([again.status, await again.text()]).toEqual([304, '']);
   });
 
-  test('of another version is not kept: a new gateway may have it next', async () => {
+  test('of another version is not cached, because a new gateway may have it soon', async () => {
     await begin();
     const response = await gateway.get('/dashboard/assets/another/app.js', local);
     expect([response.status, response.headers.get('cache-control')]).toEqual([404, 'no-store']);
@@ -118,7 +118,7 @@ describe('a file of the page', () => {
   });
 });
 
-describe('who may see', () => {
+describe('access to the dashboard', () => {
   test.each(['/api/views/overview', '/api/views/logs', '/api/views/breakdown', '/api/views/spend', '/api/views/conversations', '/api/views/conversation?of=x', '/api/views/request/x', '/api/views/typical', '/api/providers', '/api/keys', '/api/models', '/api/config', '/api/config/file?name=x'])('%s needs the admin key', async (path) => {
     await begin({ admin_key: 'the-admin-key-of-the-test' });
     expect((await gateway.get(path, local)).status).toBe(401);
@@ -149,7 +149,7 @@ describe('who may see', () => {
     expect((await post('/api/session', { key: 'the-admin-key-of-the-test' }, headers)).status).toBe(status);
   });
 
-  test('who signs out is out, wherever the cookie was copied to, and nobody else is', async () => {
+  test('signing out ends the session for all copies of its cookie, and no other session', async () => {
     const states = new States();
     await begin({ admin_key: 'the-admin-key-of-the-test' }, {}, states);
     const signIn = async (): Promise<string> => ((await post('/api/session', { key: 'the-admin-key-of-the-test' })).headers.get('set-cookie') ?? '').split(';')[0] as string;
@@ -163,7 +163,7 @@ describe('who may see', () => {
     await former.close();
   });
 
-  test('another site signs nobody out', async () => {
+  test('another site cannot sign a user out', async () => {
     await begin({ admin_key: 'the-admin-key-of-the-test' });
     const cookie = ((await post('/api/session', { key: 'the-admin-key-of-the-test' })).headers.get('set-cookie') ?? '').split(';')[0] as string;
     expect((await post('/api/session', null, { cookie, 'sec-fetch-site': 'cross-site' }, 'DELETE')).status).toBe(403);
@@ -171,8 +171,8 @@ describe('who may see', () => {
   });
 });
 
-describe('what is shown', () => {
-  test('holds no secret', async () => {
+describe('the data of the dashboard', () => {
+  test('show no secret', async () => {
     await begin({ admin_open: true }, { keys: [{ name: 'web', key: 'a-very-secret-key', metadata: { team: 'web' } }], alerts: { webhook: 'https://hooks.example/hidden-password', rules: [{ provider_down: true }] } });
     tellReload({ at: 1, problems: 'gateway.config.yaml:3:5 keys: wrong\n  3 | key: a-leaked-key\n    |      ^^^\n' });
     const texts = await Promise.all(['/api/providers', '/api/keys', '/api/models', '/api/config'].map(async (path) => await (await gateway.get(path, local)).text()));
@@ -180,7 +180,7 @@ describe('what is shown', () => {
     expect(texts.join('')).toContain('gateway.config.yaml:3:5 keys: wrong');
   });
 
-  test('holds no secret of a plugin, wherever it stands', async () => {
+  test('show no secret of a plugin, at any place', async () => {
     const plugins = [
       'endpoints/dashboard',
       'dialects/openai-chat',
@@ -193,7 +193,7 @@ describe('what is shown', () => {
     expect(text).toContain('redis://127.0.0.1:1/3');
   });
 
-  test('holds no secret of the file, and only files of the config', async () => {
+  test('show no secret of the file, and only files of the config', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-written-'));
     const file = join(folder, 'gateway.config.yaml');
     writeFileSync(file, 'providers: { up: { dialect: openai-chat, base_url: "http://127.0.0.1:9/v1", api_key: up-key-in-the-file } } # up-key\nmodels: []\nplugnis: [sk-S3CRETK9]\n');
@@ -204,12 +204,12 @@ describe('what is shown', () => {
     expect(files).toEqual([file]);
     expect(findings).toMatchObject([{ line: 3, path: 'plugnis', isFault: true }]);
     const { text } = await body(await gateway.get(`/api/config/file?name=${encodeURIComponent(file)}`, local));
-    // the gateway that serves has "up-key" as a key, and the comment of the file has it too
+    // the running gateway has the key "up-key", and a comment of the file has it too
     expect(text).toBe('providers: { up: { dialect: openai-chat, base_url: "http://127.0.0.1:9/v1", api_key: **** } } # ****\nmodels: []\nplugnis: [****]\n');
     for (const name of ['/etc/passwd', join(folder, '.env'), `${file}/../.env`, '']) expect((await gateway.get(`/api/config/file?name=${encodeURIComponent(name)}`, local)).status).toBe(400);
   });
 
-  test('has what each reload changed, without a secret', async () => {
+  test('have the changes of each reload, without a secret', async () => {
     await begin();
     onTestFinished(() => tellReload(null));
     tellReload(null);
@@ -229,7 +229,7 @@ describe('what is shown', () => {
     expect(reload.problems).toMatch(/^gateway\.config\.yaml:3:5 providers\..*did you mean "models"\?$/s);
   });
 
-  test('is what became of a provider since the start, also after a change of the config', async () => {
+  test('have the results of a provider since the start, also after a change of the config', async () => {
     const states = new States();
     await begin({}, { plugins: [...quietPlugins, 'endpoints/dashboard'] }, states);
     await gateway.chat({ model: 'plain' });
@@ -239,14 +239,14 @@ describe('what is shown', () => {
     expect((await body(await gateway.get('/api/providers', local))).data).toMatchObject([{ id: 'up', seen: { failures: 1 } }]);
   });
 
-  test('is the config even where the store is away', async () => {
+  test('have the config also while the store is away', async () => {
     await begin();
     log.fail(new Error('away'));
     expect((await body(await gateway.get('/api/providers', local))).data).toMatchObject([{ id: 'up', isOn: true, use: null }]);
     expect((await body(await gateway.get('/api/models', local))).data).toHaveLength(3);
   });
 
-  test('is the number of hits of the cache, where it is in use', async () => {
+  test('have the number of hits of the cache, where it is in use', async () => {
     await begin();
     log.add({});
     expect((await body(await gateway.get('/api/views/overview', local))).cacheHits).toBeNull();
@@ -254,7 +254,7 @@ describe('what is shown', () => {
     expect((await body(await gateway.get('/api/views/overview', local))).cacheHits).toBe(2);
   });
 
-  test('is what a view needs, together', async () => {
+  test('have all parts of a view in one answer', async () => {
     await begin();
     for (let at = 0; at < 3; at++) log.add({ metadata: { team: at === 0 ? 'a' : 'b' }, ...(at === 2 && { status: 500, outcome: 'failed' as const }) });
     expect(await body(await gateway.get('/api/views/overview', local))).toMatchObject({ total: { requests: 3, errors: 1 }, earlier: { requests: 0 }, faults: [], attempts: expect.any(Array) });
@@ -264,7 +264,7 @@ describe('what is shown', () => {
     expect((await gateway.get('/api/views/logs?latency=soon', local)).status).toBe(400);
   });
 
-  test('is what is typical for a model at a provider before a moment', async () => {
+  test('have the typical times of a model at a provider before a given time', async () => {
     await begin();
     const at = Date.now();
     const add = (many: number, durationMs: number, hoursBefore: number, more: object = {}): void => {
@@ -284,7 +284,7 @@ describe('what is shown', () => {
     expect((await gateway.get('/api/views/typical?model=plain', local)).status).toBe(400);
   });
 
-  test('compares with the time before only where that is kept', async () => {
+  test('have a comparison with the time before only if the log has that time', async () => {
     await begin();
     log.add({});
     const earlier = async (view: string, since: string): Promise<unknown> => (await body(await gateway.get(`/api/views/${view}?since=${since}`, local))).earlier;

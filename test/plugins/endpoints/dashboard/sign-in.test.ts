@@ -1,4 +1,4 @@
-/** Signing in and out in a browser: what was opened comes along, and who is still signed in knows it. */
+/** Signing in and out in a browser: the opened page is kept, and the page knows whether the session still exists. */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { mockConfig, stage } from './browser.ts';
@@ -20,7 +20,7 @@ afterEach(async () => {
   await page.close();
 });
 
-/** Opens an address in a browser that has no cookie yet, and signs in there. */
+/** Opens an address in a browser without a cookie, and signs in there. */
 const signIn = async (address: string): Promise<void> => {
   page = await scene.browser.newPage();
   await page.goto(address, { waitUntil: 'commit' });
@@ -28,14 +28,14 @@ const signIn = async (address: string): Promise<void> => {
   await page.keyboard.press('Enter');
 };
 
-test('a shared form is there after signing in', async () => {
+test('a shared form is still there after signing in', async () => {
   vi.stubGlobal('location', { origin: scene.gateway.url });
   await signIn(await linkOf({ ...emptyForm, user: 'A question that was shared' }));
   await page.waitForURL(/\/dashboard\/playground/);
   await expect.poll(() => page.getByLabel('User', { exact: true }).inputValue()).toBe('A question that was shared');
 });
 
-test('who could not be signed out is told so, and can try again', async () => {
+test('a failed sign-out is reported, and can be tried again', async () => {
   await signIn(`${scene.gateway.url}/dashboard/config`);
   const out = page.getByRole('button', { name: 'Sign out' });
   await out.waitFor();
@@ -48,14 +48,14 @@ test('who could not be signed out is told so, and can try again', async () => {
   expect(page.url()).toMatch(/\/dashboard\/login$/);
 });
 
-test('what was written in the playground is there again when the session has ended and a new one begins', async () => {
+test('text of the playground is there again after the session has ended and a new one begins', async () => {
   await signIn(`${scene.gateway.url}/dashboard/playground`);
   const user = page.getByLabel('User', { exact: true });
   await user.fill('Answered');
   await page.getByRole('button', { name: 'Send' }).click();
   await page.locator('.took').waitFor();
   await user.fill('A long question');
-  // the first part of the page that learns of the end leaves the page: here it is Config
+  // the first part of the page that gets a 401 leaves the page: here it is Config
   await page.route('**/api/**', (route) => (route.request().url().includes('/api/config') ? route.continue() : undefined));
   await page.context().clearCookies();
   await page.getByRole('link', { name: 'Config', exact: true }).click();
@@ -68,13 +68,13 @@ test('what was written in the playground is there again when the session has end
   expect(await page.locator('.took').count()).toBe(1);
 });
 
-test('what was sent after the end of the session is there again too, and that others have signed out makes it no matter of a key', async () => {
+test('text that was sent after the end of the session is there again too, and a sign-out in another tab is not called a missing key', async () => {
   await signIn(`${scene.gateway.url}/dashboard/playground`);
   const user = page.getByLabel('User', { exact: true });
   await user.fill('A question');
   await page.route('**/api/**', () => {});
   await page.context().clearCookies();
-  // as signing out in another tab does
+  // like signing out in another tab
   await page.evaluate("localStorage.removeItem('gateway.signed-in')");
   await page.getByRole('button', { name: 'Send' }).click();
   await page.getByText('Your session has ended.').waitFor();
@@ -90,7 +90,7 @@ test('what was sent after the end of the session is there again too, and that ot
 test('the playground says that the session has ended, and not that a key is missing', async () => {
   await signIn(`${scene.gateway.url}/dashboard/playground`);
   await page.getByLabel('User', { exact: true }).fill('Hello');
-  // the other parts of the page ask for the API too, and the first that learns of the end leaves the page
+  // other parts of the page call the API too, and the first that gets a 401 leaves the page
   await page.route('**/api/**', () => {});
   await page.context().clearCookies();
   await page.getByRole('button', { name: 'Send' }).click();

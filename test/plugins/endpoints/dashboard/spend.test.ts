@@ -1,4 +1,4 @@
-/** What the page Spend says. */
+/** The data of the page Spend. */
 import { describe, expect, test } from 'vitest';
 import { paceOf, spendView } from '../../../../plugins/endpoints/dashboard/views-spend.ts';
 import { memoryLog } from '../../../_kit/log.ts';
@@ -24,19 +24,19 @@ describe('the view', () => {
     expect(data.forecast).toBeCloseTo(7.5 + (3.5 / 1.5) * 8.5);
   });
 
-  test('answers what one team spent, and by what', async () => {
+  test('has the spending of one team, and its parts', async () => {
     const data = await view('by=meta.team&meta.team=a', [['2026-11-02T00:00:00Z', 'a', '4'], ['2026-11-03T00:00:00Z', 'b', '3']]);
     expect(data).toMatchObject({ by: 'meta.team', total: { cost: '4' }, rows: [{ value: 'a', cost: '4' }] });
   });
 
-  test('compares with nothing where the log keeps no longer', async () => {
+  test('has no comparison if the log is too short', async () => {
     const log = memoryLog();
     log.add({ createdAt: '2026-11-02T00:00:00Z', cost: '1' });
     const data: any = await spendView({ reader: { ...log, status: async () => ({ ...(await log.status()), retentionDays: 30 }) }, params: new URLSearchParams(), now });
     expect([data.earlier, data.lastMonth, data.rows[0].before]).toEqual([null, null, null]);
   });
 
-  test('does not know what a value spent the month before where the list of that month was cut', async () => {
+  test('has no previous spending of a value if the list of the previous month was cut', async () => {
     const others = Array.from({ length: 1000 }, (_, at) => ['2026-10-06T00:00:00Z', `other-${at}`, '1'] as const);
     const data = await view('by=meta.team', [['2026-10-05T00:00:00Z', 'small', '0.5'], ...others, ['2026-11-02T00:00:00Z', 'other-3', '2'], ['2026-11-03T00:00:00Z', 'small', '0.4']]);
     expect(data.rows.map(({ value, before }: any) => [value, before])).toEqual([['small', null], ['other-3', '1']]);
@@ -46,7 +46,7 @@ describe('the view', () => {
     ['of the last days', [{ at: now - 12 * hour - 9 * 24 * hour, cost: '100' }, { at: now - 36 * hour, cost: '3' }], 2],
     ['of nothing', [], null],
     ['of a log that began now', [{ at: now - hour / 2, cost: '3' }], null],
-  ])('knows the pace %s', (_, points, pace) => expect(paceOf(points, now)).toBe(pace));
+  ])('has the pace %s', (_, points, pace) => expect(paceOf(points, now)).toBe(pace));
 });
 
 describe('a budget', () => {

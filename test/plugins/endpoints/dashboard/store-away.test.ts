@@ -1,4 +1,4 @@
-/** The page on a log of the test's own: a store that goes and comes back, and what a record may say of itself. */
+/** The dashboard with a log in memory: a store that goes away and comes back, and special values of records. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
@@ -15,11 +15,11 @@ import { launchBrowser } from './browser.ts';
 
 const log = memoryLog();
 let isAway = false;
-/** It is there, and takes longer than anybody waits. */
+/** The store answers, but too late. */
 let isLate = false;
-/** Why it is away. */
+/** The reason why the store is away. */
 let fault: 'refused' | 'journal_not_written' = 'refused';
-/** What the sums of a filter wait for. */
+/** Sums wait for this promise. */
 let adding: Promise<void> = Promise.resolve();
 const closing: (() => Promise<unknown>)[] = [];
 let url = '';
@@ -56,7 +56,7 @@ beforeAll(async () => {
   closing.push(() => browser.close());
   page = await newPage();
 });
-/** With a clock of its own. */
+/** Opens a page with a clock that the test moves. */
 async function newPage(): Promise<Page> {
   const made = await browser.newPage();
   made.setDefaultTimeout(90_000);
@@ -79,12 +79,12 @@ test.each(['connect', 'playground'])('without a policy the first model is what %
   expect(await page.getByLabel('Model').inputValue()).toBe('plain');
 });
 
-test('the line of an empty log asks for a model that is there', async () => {
+test('the command of an empty log asks for an available model', async () => {
   await page.goto(`${url}/dashboard/logs`);
   await page.getByLabel('A first request').getByText(/"model": ?"plain"/).waitFor();
 });
 
-test('words say so, the tail goes on, and all is back with the store', async () => {
+test('the page says that the store is away, the tail continues, and everything is shown again with the store', async () => {
   log.add({ model: 'before-it-went' });
   isAway = true;
   await page.goto(`${url}/dashboard/logs?live=1`);
@@ -95,13 +95,13 @@ test('words say so, the tail goes on, and all is back with the store', async () 
   log.announce(aRecord({ model: 'while-it-was-away' }));
   await page.locator('.log-table').getByText('while-it-was-away').waitFor();
   isAway = false;
-  // by itself: nobody presses anything
+  // without any input
   await page.clock.fastForward(5000);
   await page.locator('.log-table').getByText('before-it-went').waitFor();
   expect(await page.getByText('cannot be read now').count()).toBe(0);
 });
 
-test('words say of a journal that cannot be written where the records are, and what loses them', async () => {
+test('the page says of a journal that cannot be written where the records are, and what would lose them', async () => {
   isAway = true;
   fault = 'journal_not_written';
   await page.goto(`${url}/dashboard/logs`);
@@ -110,7 +110,7 @@ test('words say of a journal that cannot be written where the records are, and w
   expect(await page.getByText('wait in the journal').count()).toBe(0);
 });
 
-test('a question that fails leaves no answer to another one', async () => {
+test('a failed query does not show the answer of another one', async () => {
   await page.goto(`${url}/dashboard/breakdown?metric=requests`);
   await page.locator('.breakdown').getByText('before-it-went').waitFor();
   isAway = true;
@@ -120,7 +120,7 @@ test('a question that fails leaves no answer to another one', async () => {
   expect(await page.locator('.breakdown').count()).toBe(0);
 });
 
-test('a question that takes too long is not called an absence of the store', async () => {
+test('a query that takes too long is not reported as an absent store', async () => {
   isLate = true;
   await page.goto(`${url}/dashboard/breakdown?by=provider&since=30d`);
   await page.getByText('cannot be read now: timeout').waitFor();
@@ -139,7 +139,7 @@ test('rows do not wait for the sums of their filter', async () => {
   expect(await page.getByText('Adding up all that match').count()).toBe(0);
 });
 
-test('rows are shown where their sums cannot be made', async () => {
+test('rows are shown where their sums fail', async () => {
   const { promise, reject } = Promise.withResolvers<void>();
   adding = promise;
   await page.goto(`${url}/dashboard/logs?model=shown-at-once&since=7d`);
@@ -161,7 +161,7 @@ test("an upper bound is marked as one, and the provider's own figure and its sea
   expect(await page.locator('.log-table tbody tr').first().textContent()).toContain('≤$0.00002');
 });
 
-test('an estimate is marked as one, a pause is a gap, and the cost has the prices of its time', async () => {
+test('an estimate is marked as one, a pause is a gap, and the cost shows the prices of its time', async () => {
   const attempt = { provider: 'up', model: 'plain', externalId: 'plain-1', outcome: 'answered', status: 200, durationMs: 590, timeToFirstTokenMs: 100, error: null, startedMs: 1410 };
   const more: object = {
     usageEstimated: true, userAgent: 'curl/8.7.1', prices: { prompt: '0.000003', completion: '0.000015' }, durationMs: 2000,
@@ -180,7 +180,7 @@ test('an estimate is marked as one, a pause is a gap, and the cost has the price
   await panel.getByText('curl/8.7.1').waitFor();
 });
 
-test('a sum with an estimate in it is marked wherever it stands', async () => {
+test('a sum with an estimate is marked at every place', async () => {
   log.add({ usageEstimated: true, reasoningContent: 'because' });
   await page.goto(`${url}/dashboard?since=1h`);
   const metric = (name: string) => page.locator('.metric').filter({ hasText: name });
@@ -196,7 +196,7 @@ test('a sum with an estimate in it is marked wherever it stands', async () => {
   await page.getByText(/requests in the last 30 days, estimated ≈\$/).waitFor();
 });
 
-test('a provider is not said to have kept what was not stored', async () => {
+test('reasoning that was not stored is not described as withheld by the provider', async () => {
   const { id } = log.add({ request: null, response: null, reasoningContent: null });
   await page.goto(`${url}/dashboard/logs/${id}?tab=reasoning`);
   await page.getByText('Bodies are not stored').waitFor();
@@ -207,10 +207,10 @@ describe('the live tail', () => {
     await shown.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'))`);
   };
   const stream = (sent: { url(): string }): boolean => sent.url().includes('/api/logs/stream');
-  /** An answer has come to the page, so those before it have too. */
+  /** Resolves when the page has got an answer, and so all earlier answers. */
   const answered = async (shown: Page): Promise<void> => void (await shown.evaluate('fetch(location.href).then((answer) => answer.text())'));
 
-  test('opens again when a proxy in between has recovered', async () => {
+  test('opens again when a proxy between has recovered', async () => {
     const shown = await newPage();
     await shown.route('**/api/logs/stream*', (route) => route.fulfill({ status: 502, body: 'Bad gateway' }));
     await shown.goto(`${url}/dashboard/logs?live=1`);
@@ -223,7 +223,7 @@ describe('the live tail', () => {
     await shown.close();
   });
 
-  test('gives its connection back while nobody looks, and tells later what came', async () => {
+  test('closes its connection while the page is hidden, and shows the missed requests later', async () => {
     const shown = await newPage();
     await shown.goto(`${url}/dashboard/logs?live=1`);
     await shown.locator('.is-live').getByText('Live').waitFor();
@@ -232,7 +232,7 @@ describe('the live tail', () => {
     log.announce(aRecord({ id, model: 'behind-the-back' }));
     await Promise.all([shown.waitForRequest(stream), setHidden(shown, false)]);
     await shown.locator('.log-table').getByText('behind-the-back').waitFor();
-    // told again, it is still one row
+    // a repeated record is still one row
     await setHidden(shown, true);
     await setHidden(shown, false);
     log.announce(aRecord({ model: 'seen-at-once' }));
@@ -241,25 +241,25 @@ describe('the live tail', () => {
     await shown.close();
   });
 
-  test('turns the light of Connect green for a call that was made in another window', async () => {
+  test('turns the light of Connect green for a call from another window', async () => {
     const shown = await newPage();
     let streams = 0;
     shown.on('request', (request) => void (stream(request) && streams++));
     const opened = shown.waitForResponse(stream);
-    // the models come late, and the page then chooses one
+    // the models arrive late, and the page then chooses one
     await shown.route('**/api/models*', async (route) => {
       await opened;
       await route.continue();
     });
     await shown.goto(`${url}/dashboard/connect`);
     await shown.getByRole('option', { name: 'plain', exact: true }).waitFor({ state: 'attached' });
-    // the page itself learns of the answer a moment later
+    // the page gets the answer a moment later
     await answered(shown);
     expect(streams).toBe(1);
     await Promise.all([shown.waitForEvent('requestfailed', stream), setHidden(shown, true)]);
     const [, connect = ''] = /x-gateway-connect: (\w+)/.exec((await shown.locator('.connect pre').textContent()) ?? '') ?? [];
     log.announce(aRecord({ model: 'from-a-terminal', metadata: { connect } }));
-    // of somebody else, who has an error
+    // a failed request of another client
     log.announce(aRecord({ model: 'of-another', outcome: 'failed', metadata: { connect: 'other' } }));
     await setHidden(shown, false);
     await shown.getByText('from-a-terminal answered').waitFor();
@@ -268,7 +268,7 @@ describe('the live tail', () => {
     await shown.close();
   });
 
-  test('blames nobody on Connect for a call that may be of somebody else', async () => {
+  test('reports no error on Connect for a call that may be from another client', async () => {
     const shown = await newPage();
     await Promise.all([shown.waitForResponse(stream), shown.goto(`${url}/dashboard/connect?client=aider&model=plain`)]);
     await shown.getByText("its call for plain is shown here").waitFor();
@@ -280,7 +280,7 @@ describe('the live tail', () => {
     await shown.close();
   });
 
-  test('is off while a text is looked for, and says so', async () => {
+  test('is off during a text search, and says so', async () => {
     const shown = await newPage();
     let tries = 0;
     shown.on('request', (request) => void (stream(request) && tries++));
@@ -293,7 +293,7 @@ describe('the live tail', () => {
     await shown.close();
   });
 
-  test('holds what somebody points at, also where a poll brings more, and a selection stays with its request', async () => {
+  test('does not move the row under the mouse when new rows come, and a selection stays with its request', async () => {
     const shown = await newPage();
     log.add({ model: 'read-now' });
     await shown.goto(`${url}/dashboard/logs?live=1`);
@@ -315,7 +315,7 @@ describe('the live tail', () => {
     await shown.close();
   });
 
-  test('lets go of rows that are older than its range', async () => {
+  test('removes rows that are older than its range', async () => {
     const shown = await newPage();
     await shown.goto(`${url}/dashboard/logs?live=1&since=15m`);
     await shown.locator('.is-live').getByText('Live').waitFor();
@@ -328,12 +328,12 @@ describe('the live tail', () => {
 });
 
 describe('an empty log', () => {
-  test('is not asked for again where nobody looks', async () => {
+  test('is not polled while the page is hidden', async () => {
     const shown = await newPage();
     let asked = 0;
     shown.on('request', (request) => void (request.url().includes('/api/views/logs') && asked++));
     await shown.addInitScript("Object.defineProperty(document, 'hidden', { value: true })");
-    // a record of the test before may be younger than a second
+    // a record of the previous test may be younger than a second
     await expect.poll(async () => ((await (await fetch(`${url}/api/logs?since=1s`)).json()) as { data: unknown[] }).data).toEqual([]);
     await shown.goto(`${url}/dashboard/logs?since=1s`);
     await shown.getByText('Waiting for the first request').waitFor();
@@ -349,7 +349,7 @@ describe('an empty log', () => {
   });
 });
 
-test('an endpoint whose plugin is not listed is asked for once, because each answer to that is a row of the log', async () => {
+test('an endpoint whose plugin is not listed is called only once, because each call is a row of the log', async () => {
   const asked: string[] = [];
   const shown = await newPage();
   shown.on('request', (request) => void asked.push(new URL(request.url()).pathname));

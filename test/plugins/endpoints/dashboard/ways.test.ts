@@ -1,4 +1,4 @@
-/** From page to page and back: the time, the filters and the place in a list come along, and what is said on the way is so. */
+/** From page to page and back: the time range, the filters and the place in a list are kept, and the texts on the way are true. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stage } from './browser.ts';
@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const hrefOf = async (page: Page, name: string): Promise<string | null> => await page.getByRole('link', { name, exact: true }).first().getAttribute('href');
 
-/** Changes what a view answers. */
+/** Changes the answer of a view. */
 const answering = async (page: Page, view: string, change: (answer: any) => object): Promise<void> => {
   await page.route(new RegExp(`/api/views/${view}(?:\\?|$)`), async (route) => {
     const lines = (await (await route.fetch()).text()).trim().split('\n');
@@ -43,7 +43,7 @@ describe('the time of a page', () => {
     await scene.leave(page);
   });
 
-  test('that a request leads to is one in which it was', async () => {
+  test('in the links of a request includes the request', async () => {
     const page = await scene.page();
     const createdAt = new Date(Date.now() - 3 * 86_400_000).toISOString();
     await answering(page, `request/${id}`, (answer) => ({ ...answer, record: { ...answer.record, createdAt } }));
@@ -57,7 +57,7 @@ describe('the time of a page', () => {
 });
 
 describe('a request that was opened as a page', () => {
-  test('leads back to the list as it was, at its place', async () => {
+  test('has a way back to the same place of the list', async () => {
     const page = await scene.open('/dashboard/logs?since=7d&model=mock&outcome=answered');
     const rows = page.locator('.log-table tbody tr');
     await expect.poll(() => rows.count()).toBe(many);
@@ -78,7 +78,7 @@ describe('a request that was opened as a page', () => {
   });
 });
 
-test('one that was not scrolled is at its top again', async () => {
+test('shows the top of a list that was not scrolled', async () => {
   const page = await scene.open('/dashboard');
   await page.getByRole('link', { name: 'View logs' }).click();
   await page.locator('.log-table tbody tr').nth(50).scrollIntoViewIfNeeded();
@@ -91,7 +91,7 @@ test('one that was not scrolled is at its top again', async () => {
   await scene.leave(page);
 });
 
-test('a breakdown asks for the rows that are large in its measure', async () => {
+test('a breakdown gets the largest rows of its measure', async () => {
   const page = await scene.page();
   for (const [metric, rank] of [['cost', 'cost'], ['cost-per-request', 'cost'], ['tokens-out', 'tokens'], ['errors', 'errors'], ['latency-p95', 'requests']]) {
     const [asked] = await Promise.all([page.waitForRequest(/views\/breakdown/), page.goto(`${scene.gateway.url}/dashboard/breakdown?metric=${metric}`)]);
@@ -100,7 +100,7 @@ test('a breakdown asks for the rows that are large in its measure', async () => 
   await scene.leave(page);
 });
 
-describe('of more values than are listed', () => {
+describe('with more values than are listed', () => {
   test('Spend says that it lists those that spend most', async () => {
     const page = await scene.page();
     await answering(page, 'spend', (answer) => ({ ...answer, rows: Array.from({ length: 200 }, (_, at) => ({ ...answer.rows[0], value: `team-${at}` })) }));
@@ -109,7 +109,7 @@ describe('of more values than are listed', () => {
     await scene.leave(page);
   });
 
-  test('the foot of a breakdown does not say that they are all', async () => {
+  test('the foot of a breakdown does not say that it lists all', async () => {
     const page = await scene.page();
     await answering(page, 'breakdown', (answer) => ({ ...answer, rows: Array.from({ length: 1000 }, (_, at) => ({ ...answer.rows[0], value: `team-${at}` })) }));
     await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=meta.team&metric=requests`);
@@ -136,7 +136,7 @@ test('a drag over the days of Spend, which has no range, does nothing', async ()
   await scene.leave(page);
 });
 
-test('the words of a chart are of its range alone', async () => {
+test('the text of a chart is about its range only', async () => {
   const page = await scene.page();
   await answering(page, 'overview', (answer) => ({ ...answer, begin: null, points: [{ ...answer.points[0], at: answer.points[0].at - 20 * 60_000, requests: 1000 }, ...answer.points] }));
   await page.goto(`${scene.gateway.url}/dashboard?since=15m`);
@@ -144,7 +144,7 @@ test('the words of a chart are of its range alone', async () => {
   await scene.leave(page);
 });
 
-test('an answer that did not come is asked for again, as is said', async () => {
+test('a failed answer is requested again, as the page says', async () => {
   const page = await scene.page();
   await page.route('**/api/views/logs*', (route) => route.abort());
   await page.goto(`${scene.gateway.url}/dashboard/logs?from=2026-01-01&to=2126-01-01`);
@@ -154,7 +154,7 @@ test('an answer that did not come is asked for again, as is said', async () => {
   await scene.leave(page);
 });
 
-test('a page that is opened while the gateway is away says so, and comes by itself', async () => {
+test('a page that is opened while the gateway is away says so, and loads by itself later', async () => {
   const page = await scene.browser.newPage();
   await page.goto(`${scene.gateway.url}/dashboard`);
   await page.locator('.metrics').waitFor();
@@ -178,16 +178,16 @@ describe('counts beside the log', () => {
   };
   const counted = (status: number, requests: number) => (answer: any): object => ({ ...answer, facets: { ...answer.facets, status: [{ value: '200', count: status }] }, total: { ...answer.total, requests } });
 
-  test('say where they are of the newest requests alone', async () => {
+  test('say if they count only the newest requests', async () => {
     expect(await shown(counted(10_000, 12_345))).toEqual(['Counts of the newest 10,000']);
     expect(await shown(counted(10_000, 10_000))).toEqual([]);
   });
 
-  test('say that they are not of a text', async () => {
+  test('say that they ignore a text search', async () => {
     expect(await shown((answer) => answer, '?q=Hello')).toEqual(['Counts without the text filter']);
   });
 
-  test('lead nowhere from an empty text', async () => {
+  test('have no link for an empty text', async () => {
     const page = await scene.open('/dashboard/logs');
     const facet = page.locator('.facet').filter({ hasText: 'team' });
     await facet.waitFor();
@@ -199,10 +199,10 @@ describe('counts beside the log', () => {
   });
 });
 
-describe('an empty text, which no filter finds, has a name and leads nowhere', () => {
+describe('an empty text, which no filter finds, has a name and no link', () => {
   const emptied = (rows: any[]): any[] => rows.map((row) => ({ ...row, value: '' }));
 
-  test('among the largest', async () => {
+  test('among the largest values', async () => {
     const page = await scene.page();
     await answering(page, 'overview', (answer) => ({ ...answer, values: emptied(answer.values.slice(0, 1)) }));
     await page.goto(`${scene.gateway.url}/dashboard?meta=team`);
@@ -212,7 +212,7 @@ describe('an empty text, which no filter finds, has a name and leads nowhere', (
     await scene.leave(page);
   });
 
-  test('in what is spent, and in its chart', async () => {
+  test('in the spending, and in its chart', async () => {
     const page = await scene.page();
     await answering(page, 'spend', (answer) => ({ ...answer, rows: emptied(answer.rows.slice(0, 1)), points: emptied(answer.points) }));
     await page.goto(`${scene.gateway.url}/dashboard/spend?by=meta.team`);
@@ -223,7 +223,7 @@ describe('an empty text, which no filter finds, has a name and leads nowhere', (
     await scene.leave(page);
   });
 
-  test('in a breakdown, where nothing is below it', async () => {
+  test('in a breakdown, without a second level', async () => {
     const page = await scene.page();
     await answering(page, 'breakdown', (answer) => ({ ...answer, rows: emptied(answer.rows.slice(0, 1)) }));
     await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=meta.team&sub=model`);
@@ -234,7 +234,7 @@ describe('an empty text, which no filter finds, has a name and leads nowhere', (
   });
 });
 
-describe('where nothing matches', () => {
+describe('without matches', () => {
   test.each([['', 'Widen to 7 days'], ['&since=7d', 'Widen to 30 days'], ['&since=30d', null], ['&from=2020-01-01&to=2020-01-02', null]])('at "%s" what is offered is wider', async (time, offered) => {
     const page = await scene.open(`/dashboard/logs?model=nobody${time}`);
     await page.getByText('No request matches').waitFor();
@@ -242,7 +242,7 @@ describe('where nothing matches', () => {
     await scene.leave(page);
   });
 
-  test('nothing is said to be added up', async () => {
+  test('no sums are announced', async () => {
     const page = await scene.page();
     await answering(page, 'logs', (answer) => ({ ...answer, data: [], total: null, points: [], more: true }));
     await page.goto(`${scene.gateway.url}/dashboard/logs?model=nobody`);
@@ -251,7 +251,7 @@ describe('where nothing matches', () => {
     await scene.leave(page);
   });
 
-  test('but more is to be looked through, that is not said', async () => {
+  test('the page does not say so while more records are to be searched', async () => {
     const page = await scene.page();
     await answering(page, 'logs', (answer) => ({ ...answer, data: [], next: id }));
     await page.goto(`${scene.gateway.url}/dashboard/logs?q=rare`);

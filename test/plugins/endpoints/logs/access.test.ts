@@ -1,4 +1,4 @@
-/** Who may see the log. */
+/** Access to the log. */
 import { describe, expect, it } from 'vitest';
 import { newSession } from '../../../../core/http/sessions.ts';
 import { Secret } from '../../../../core/secret.ts';
@@ -69,7 +69,7 @@ describe('every page of the API', () => {
     expect(await statusOf(keyed, {}, { path })).toBe(401);
   });
 
-  it('refuses in the shape of every other error, without a word of the key', async () => {
+  it('refuses with the common form of errors, without the key', async () => {
     const scene = await logScene(keyed);
     const response = await scene.get('/api/logs', { authorization: 'Bearer wrong' });
     expect([response.headers.get('www-authenticate'), await response.json()]).toEqual(['Bearer', { error: { message: 'The admin key is not valid.', type: 'invalid_request_error', param: null, code: 'invalid_api_key' } }]);

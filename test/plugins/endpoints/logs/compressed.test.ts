@@ -1,4 +1,4 @@
-/** Answers of the log, as bytes on a socket: compressed for clients that take it. */
+/** Answers of the log, as bytes on a socket: compressed for clients that accept it. */
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { brotliDecompressSync, createGunzip, gunzipSync, gzipSync } from 'node:zlib';
@@ -21,7 +21,7 @@ interface Bytes {
   readonly bytes: Buffer;
 }
 
-/** A client of Node decodes nothing by itself. */
+/** Node's HTTP client does not decompress by itself. */
 const fetchBytes = (path: string, accepted?: string): Promise<Bytes> => new Promise((resolve, reject) => {
   const asking = request(`${scene.url}${path}`, { headers: accepted === undefined ? {} : { 'accept-encoding': accepted } }, (response) => {
     const parts: Buffer[] = [];
@@ -35,7 +35,7 @@ describe('an answer of the log', () => {
     ['br, gzip', 'br', brotliDecompressSync],
     ['gzip, deflate', 'gzip', gunzipSync],
     ['gzip, br;q=0', 'gzip', gunzipSync],
-  ])('for a client that takes %s is in %s', async (accepted, coding, decode) => {
+  ])('for a client that accepts %s is in %s', async (accepted, coding, decode) => {
     for (const path of ['/api/logs?limit=40', '/api/logs/export?format=csv', '/api/logs/export?format=jsonl', '/api/stats?by=meta.team', '/api/series?by=meta.team']) {
       const [plain, coded] = [await fetchBytes(path), await fetchBytes(path, accepted)];
       expect([path, coded.headers['content-encoding'], coded.headers['vary'], plain.headers['content-encoding'], plain.headers['vary']]).toEqual([path, coding, 'accept-encoding', undefined, 'accept-encoding']);
@@ -44,7 +44,7 @@ describe('an answer of the log', () => {
     }
   });
 
-  it('is not sent to who has it, in whatever coding, until a request has come', async () => {
+  it('is not sent again to a client that has it, in any coding, until a new request is logged', async () => {
     const tagged = async (path: string, headers: Record<string, string> = {}): Promise<[number, string | null, number]> => {
       const response = await fetch(`${scene.url}${path}`, { headers });
       return [response.status, response.headers.get('etag'), (await response.arrayBuffer()).byteLength];
@@ -62,11 +62,11 @@ describe('an answer of the log', () => {
     expect((await tagged('/api/nothing', { 'if-none-match': '*' }))[0]).toBe(404);
   });
 
-  it('that is small stays as it is', async () => {
+  it('that is small is not compressed', async () => {
     expect((await fetchBytes('/api/metadata-keys', 'br')).headers['content-encoding']).toBeUndefined();
   });
 
-  it('that is a live tail stays as it is', async () => {
+  it('that is a live tail is not compressed', async () => {
     const leaving = new AbortController();
     const response = await fetch(`${scene.url}/api/logs/stream`, { headers: { 'accept-encoding': 'gzip' }, signal: leaving.signal });
     expect(response.headers.get('content-encoding')).toBeNull();
@@ -74,7 +74,7 @@ describe('an answer of the log', () => {
   });
 });
 
-it('an answer of a plugin that is compressed already stays as it is, and what a plugin says of its variants is kept', async () => {
+it('a compressed answer of a plugin is not changed, and its `vary` header is kept', async () => {
   const text = randomBytes(4000).toString('hex');
   const plugin: AnyPlugin = {
     name: 'endpoints/packed',
@@ -94,7 +94,7 @@ it('an answer of a plugin that is compressed already stays as it is, and what a 
 });
 
 describe('a stream of pieces', () => {
-  it('hands each of them on when it comes, however large it is', async () => {
+  it('sends each piece on when it comes, of any size', async () => {
     const pieces = [Buffer.from('first\n'), randomBytes(300_000), Buffer.from('last')];
     const taken: number[] = [];
     const next = Promise.withResolvers<void>();
@@ -115,7 +115,7 @@ describe('a stream of pieces', () => {
     await expect.poll(() => Buffer.concat(read).equals(Buffer.concat(pieces))).toBe(true);
   });
 
-  it('that is given up gives up what it is made of', async () => {
+  it('that is cancelled cancels its source', async () => {
     let isOver = false;
     const body = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(Buffer.from('x')), cancel: () => void (isOver = true) });
     const reader = ((await compressed({ body }, 'br')).body as ReadableStream<Uint8Array>).getReader();

@@ -1,4 +1,4 @@
-/** The export: whole, page by page, and harmless to open. */
+/** The export: complete, read page by page, and safe to open. */
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { csvCell, csvHead, csvLine } from '../../../../plugins/endpoints/logs/csv.ts';
@@ -23,7 +23,7 @@ describe('an export', () => {
     expect((await exported('format=jsonl')).split('\n').filter((line) => line !== '').map((line) => JSON.parse(line))).toEqual([record]);
   });
 
-  it('says as CSV who asked, and what is an estimate', () => {
+  it('has in CSV the caller, and marks of estimates', () => {
     const [names = [], cells = []] = [csvHead([]), csvLine(aRecord({ userAgent: '=curl', usageEstimated: true }), [])].map((line) => line.trimEnd().split(','));
     const cell = (name: string): string | undefined => cells[names.indexOf(name)];
     expect([cell('userAgent'), cell('usageEstimated'), cell('cost')]).toEqual(["'=curl", 'true', '0.00002']);
@@ -42,9 +42,9 @@ describe('an export', () => {
     expect([head.split(',').indexOf('fields'), row.slice(row.indexOf('abc,'))]).toEqual([26, 'abc,"{""verdict"":""bad"",""score"":3}",\r\n']);
   });
 
-  it('has metadata of no column in the last one', () => expect(csvLine(aRecord({ metadata: { team: 'a', rare: 'b' } }), ['team'])).toMatch(/,a,"\{""rare"":""b""\}"\r\n$/));
+  it('has metadata without a column in the last column', () => expect(csvLine(aRecord({ metadata: { team: 'a', rare: 'b' } }), ['team'])).toMatch(/,a,"\{""rare"":""b""\}"\r\n$/));
 
-  it('takes the filters of the list', async () => {
+  it('accepts the filters of the list', async () => {
     scene.log.add({ createdAt: at(1) });
     scene.log.add({ createdAt: at(90) });
     expect((await exported('format=jsonl&since=1h')).match(/\n/g)).toHaveLength(1);
@@ -61,13 +61,13 @@ describe('an export', () => {
     expect([ids.length, new Set(ids).size, scene.log.pages.length]).toEqual([130, 130, 3]);
   });
 
-  /** A page of these is larger than the buffers of a socket. */
+  /** The size of a body: a page of such bodies is larger than the buffers of a socket. */
   function addLargeRecords(count: number): void {
     const request = { text: 'x'.repeat(400_000) };
     for (let second = 0; second < count; second++) scene.log.add({ createdAt: at(second / 60), request });
   }
 
-  it('reads a page only when the one before has been taken, and none for a client that left', async () => {
+  it('reads a page only after the client has read the previous page, and none for a client that left', async () => {
     addLargeRecords(130);
     const reader = ((await scene.get('/api/logs/export?format=jsonl')).body as ReadableStream<Uint8Array>).getReader();
     await reader.read();
@@ -76,14 +76,14 @@ describe('an export', () => {
     expect(scene.log.pages).toHaveLength(1);
   });
 
-  it('breaks off where the store fails, so that a part does not look like the whole', async () => {
+  it('breaks off where the store fails, so that an incomplete file does not look complete', async () => {
     addLargeRecords(60);
     const response = await scene.get('/api/logs/export?format=jsonl');
     scene.log.fail(new Error('the disk is gone'));
     await expect(response.text()).rejects.toThrow('other side closed');
   });
 
-  it('refuses a format that there is not', async () => expect(await scene.read('/api/logs/export?format=xlsx')).toMatchObject({ status: 400, body: { error: { param: 'format' } } }));
+  it('refuses an unknown format', async () => expect(await scene.read('/api/logs/export?format=xlsx')).toMatchObject({ status: 400, body: { error: { param: 'format' } } }));
 });
 
 describe('a cell', () => {
@@ -95,18 +95,18 @@ describe('a cell', () => {
     ['\t=1', `"'\t=1"`],
     ['\r=1', `"'\r=1"`],
     ['\uFF1D1+1', `'\uFF1D1+1`],
-    // spreadsheets of many languages part cells at semicolons, know no quotes within a cell, and begin a row at each line break
+    // in many languages, spreadsheets split cells at semicolons, ignore quotes within a cell, and begin a row at each line break
     [`x;=cmd|' /C calc'!A0;y`, `x;'=cmd|' /C calc'!A0;y`],
     ['x;"=1+1', `"x;'""=1+1"`],
     ['x; @SUM(A1)', `x;' @SUM(A1)`],
     ['two\n=1+1', `"two\n'=1+1"`],
     ['two\r\n+1;-1', `"two\r\n'+1;'-1"`],
-  ])('that would be run is text: %j', (text, cell) => expect(csvCell(text)).toBe(cell));
+  ])('that a spreadsheet would run is text: %j', (text, cell) => expect(csvCell(text)).toBe(cell));
 
   it.each<[string | number | boolean | null, string]>([['plain', 'plain'], ['a,b', '"a,b"'], ['say "hi"', '"say ""hi"""'], ['two\nlines', '"two\nlines"'], [' blank', '" blank"'], [-5, '-5'], [null, ''], [true, 'true'], ['a;b; c=d', 'a;b; c=d'], ['a=b-c+d@e', 'a=b-c+d@e'], ['', '']])('holds %j', (value, cell) =>
     expect(csvCell(value)).toBe(cell));
 
-  it('never begins like a formula, whatever it holds', () => {
+  it('never begins like a formula, for any content', () => {
     fc.assert(fc.property(fc.oneof(fc.string(), fc.constantFrom('=', '+', '-', '@', '\t', '\r').chain((first) => fc.string().map((rest) => first + rest))), (text) => {
       const cell = csvCell(text);
       const shown = cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell;

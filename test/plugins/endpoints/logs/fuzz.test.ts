@@ -1,4 +1,4 @@
-/** Any filter, asked of a real store: an answer, or the caller's fault in words; never a fault of the gateway's own. */
+/** Any filter, on a real store, gives an answer or an error of the caller with a message; never an internal error. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ const text = fc.oneof(
 );
 const key = fc.oneof(fc.constantFrom('tenant-id', 'a.b', 'a', '', '.', '..', 'constructor', '__proto__', "a'b", 'a"b', '$', '$.a', '[0]', '*', 'x'.repeat(500), '\0'), fc.string({ maxLength: 6 }));
 const bounds = fc.constantFrom('>2s', '>=1ms', '<1h', '<=5m', '>0ms', '<99999999h');
-/** Filters that the grammar takes, with values that a store may choke on. */
+/** Filters that the grammar accepts, with values that may make a store fail. */
 const good: fc.Arbitrary<[string, string]> = fc.oneof(
   fc.tuple(fc.constantFrom('model', 'provider', 'key', 'agent', 'q', 'meta.tenant-id', 'meta.a.b', '-model', '-meta.a.b', 'field.a', '-field.a'), text),
   fc.tuple(key.map((name) => `meta.${name}`), text),
@@ -73,8 +73,8 @@ async function expectAnswer(address: string): Promise<void> {
   expect([error.type, error.message === '', /SQL|syntax error|no such/.test(error.message.replaceAll(/"[^"]*"/g, ''))]).toEqual(['invalid_request_error', false, false]);
 }
 
-describe('whatever is asked of the log', () => {
-  it('is answered, or refused in words', async () => {
+describe('any query of the log', () => {
+  it('is answered, or refused with a message', async () => {
     const address = fc.tuple(path, fc.array(parameter, { maxLength: 3 }), fc.array(option, { maxLength: 1 })).map(([where, parameters, options]) => {
       const query = new URLSearchParams([...parameters, ...options].map(([name, value]): [string, string] => [name.toWellFormed(), value.toWellFormed()])).toString();
       return query === '' ? where : `${where}?${query}`;

@@ -23,7 +23,7 @@ describe('the list', () => {
     expect(body.data[0]).not.toHaveProperty('request');
   });
 
-  it('goes on where a page ended', async () => {
+  it('continues where a page ended', async () => {
     for (let minute = 5; minute > 0; minute--) scene.log.add({ createdAt: at(minute) });
     const first = (await scene.read('/api/logs?limit=3')).body;
     const rest = (await scene.read(`/api/logs?limit=3&cursor=${first.next}`)).body;
@@ -31,12 +31,12 @@ describe('the list', () => {
     expect(new Set([...ids(first), ...ids(rest)]).size).toBe(5);
   });
 
-  it('asks for 50 where nobody says', async () => {
+  it('has 50 records by default', async () => {
     await scene.read('/api/logs');
     expect(scene.log.pages).toEqual([{ limit: 50, cursor: null }]);
   });
 
-  it('takes the filters of the grammar', async () => {
+  it('accepts the filters of the grammar', async () => {
     scene.log.add({ createdAt: at(90) });
     scene.log.add({ createdAt: at(1), status: 429, outcome: 'failed', metadata: { 'tenant-id': 'acme' } });
     const slow = scene.log.add({ createdAt: at(1), durationMs: 3000, metadata: { 'tenant-id': 'acme' } });
@@ -50,7 +50,7 @@ describe('the list', () => {
     ['/api/stats?format=csv&format=json', 'format'],
     ['/api/series?bucket=1h&bucket=1m', 'bucket'],
     ['/api/logs/export?format=csv&format=jsonl', 'format'],
-  ])('refuses %s, of which one value alone would count', async (path, param) => {
+  ])('refuses %s, because only one of its values would count', async (path, param) => {
     expect(await scene.read(path)).toMatchObject({ status: 400, body: { error: { code: 'invalid_value', param, message: `"${param}" can be given once.` } } });
   });
 
@@ -58,11 +58,11 @@ describe('the list', () => {
     expect(await scene.read(`/api/logs?${query}`)).toMatchObject({ status: 400, body: { error: { code: 'invalid_value', param: 'limit', message: expect.stringContaining('1 to 1000') } } });
   });
 
-  it('says which filter is wrong, and what was meant', async () => {
+  it('names the wrong filter, and suggests a correction', async () => {
     expect(await scene.read('/api/logs?modle=x')).toMatchObject({ status: 400, body: { error: { code: 'invalid_value', param: 'modle', message: expect.stringContaining('Did you mean "model"?') } } });
   });
 
-  it('passes on what a store says to a filter it cannot answer', async () => {
+  it('passes on the message of a store that cannot apply a filter', async () => {
     scene.log.fail(new GatewayError('invalid_value', 'That is too much.'));
     expect(await scene.read('/api/logs')).toMatchObject({ status: 400, body: { error: { code: 'invalid_value', message: 'That is too much.' } } });
   });
@@ -72,18 +72,18 @@ describe('the list', () => {
     expect(await scene.read('/api/logs')).toMatchObject({ status: 503, body: { error: { message: 'The store does not answer.' } } });
   });
 
-  it('is not kept by browsers and proxies', async () => {
+  it('is not cached by browsers and proxies', async () => {
     expect((await scene.get('/api/logs')).headers.get('cache-control')).toBe('no-store');
   });
 });
 
 describe('one record', () => {
-  it('comes with its bodies', async () => {
+  it('has its bodies', async () => {
     const { id } = scene.log.add({ request: { model: 'plain' }, reasoningContent: 'because' });
     expect(await scene.read(`/api/logs/${id}`)).toMatchObject({ status: 200, body: { id, request: { model: 'plain' }, reasoningContent: 'because' } });
   });
 
-  it('is 404 where there is none', async () => {
+  it('is 404 where it does not exist', async () => {
     expect(await scene.read('/api/logs/0199')).toMatchObject({ status: 404, body: { error: { code: 'record_not_found' } } });
   });
 });
@@ -95,19 +95,19 @@ describe('stats', () => {
     scene.log.add({ createdAt: at(3), status: 502, outcome: 'failed', cost: null });
   });
 
-  it('sum up everything in one row', async () => {
+  it('have one row for all requests', async () => {
     expect((await scene.read('/api/stats')).body.data).toMatchObject([{ value: null, requests: 3, errors: 1, cost: '0.75', unpriced: 1 }]);
   });
 
-  it('are grouped by any metadata key, with a row for those without', async () => {
+  it('are grouped by any metadata key, with a row for requests without it', async () => {
     expect((await scene.read('/api/stats?by=meta.team')).body.data).toMatchObject([{ value: 'a', requests: 2, latencyP95Ms: 300 }, { value: null, requests: 1 }]);
   });
 
-  it('take the same filters', async () => {
+  it('accept the same filters', async () => {
     expect((await scene.read('/api/stats?by=model&status=error')).body.data).toMatchObject([{ value: 'plain', requests: 1 }]);
   });
 
-  it('are a file for a spreadsheet, with the names of the JSON and nothing that it would run', async () => {
+  it('are a file for a spreadsheet, with the names of the JSON and without formulas', async () => {
     scene.log.add({ createdAt: at(4), metadata: { team: '=HYPERLINK("x")' }, usageEstimated: true });
     const { data } = (await scene.read('/api/stats?by=meta.team')).body;
     const response = await scene.get('/api/stats?by=meta.team&format=csv');
@@ -117,23 +117,23 @@ describe('stats', () => {
     expect(rows.map((row) => row.split(',').slice(0, 3).join()).sort()).toEqual([`"'=HYPERLINK(""x"")",1,0`, ',1,1', 'a,2,0']);
   });
 
-  it('refuse a format that there is not', async () => {
+  it('refuse an unknown format', async () => {
     expect(await scene.read('/api/stats?format=xlsx')).toMatchObject({ status: 400, body: { error: { param: 'format', message: '"format" is json or csv.' } } });
   });
 
-  it('refuse a dimension that there is not', async () => {
+  it('refuse an unknown dimension', async () => {
     expect(await scene.read('/api/stats?by=modle')).toMatchObject({ status: 400, body: { error: { param: 'by', message: expect.stringContaining('Did you mean "model"?') } } });
   });
 });
 
 describe('a series', () => {
-  it('covers the last day where nobody says', async () => {
+  it('covers the last day by default', async () => {
     scene.log.add({ createdAt: at(60) });
     const { body } = await scene.read('/api/series');
     expect(body).toMatchObject({ from: '2026-02-28T12:00:00.000Z', to: '2026-03-01T12:00:00.000Z', bucketMs: 900_000, data: [{ at: '2026-03-01T11:00:00.000Z', requests: 1 }] });
   });
 
-  it('has buckets of the size that is asked for', async () => {
+  it('has buckets of the requested size', async () => {
     scene.log.add({ createdAt: at(10) });
     scene.log.add({ createdAt: at(20) });
     expect((await scene.read('/api/series?since=1h&bucket=1m&by=model')).body.data).toMatchObject([{ at: at(20), value: 'plain' }, { at: at(10), value: 'plain' }]);
@@ -155,17 +155,17 @@ test('the metadata keys are listed, most used first', async () => {
   expect((await scene.read('/api/metadata-keys')).body).toEqual({ data: ['country', 'team'] });
 });
 
-test('the facets are what a filter can choose from', async () => {
+test('the facets list the values that a filter can have', async () => {
   scene.log.add({ model: 'plain' });
   expect((await scene.read('/api/facets')).body.data.model).toEqual([{ value: 'plain', count: 1 }]);
 });
 
 describe('the status', () => {
-  it('tells what runs and how the log is doing', async () => {
+  it('shows the version and the state of the log', async () => {
     expect((await scene.read('/api/status')).body).toMatchObject({ version: expect.any(String), health: { status: 'ok' }, log: { connected: true, retentionDays: 30 }, config: { models: 3, providers: [{ id: 'up', isOn: true }] } });
   });
 
-  it('tells that a change of the config is not used, and not why', async () => {
+  it('says that a change of the config is not used, but not why', async () => {
     const reload = async (): Promise<unknown> => (await scene.read('/api/status')).body.config.reload;
     tellReload(null);
     expect(await reload()).toBeNull();
@@ -177,7 +177,7 @@ describe('the status', () => {
     expect([refused, used]).toEqual([{ at: 5, isUsed: false }, { at: 6, isUsed: true }]);
   });
 
-  it('tells no secret', async () => {
+  it('shows no secret', async () => {
     const text = await (await scene.get('/api/status')).text();
     expect(text).not.toMatch(/up-key|a-caller-key|127\.0\.0\.1/);
   });

@@ -1,4 +1,4 @@
-/** The live tail: what ends is seen, what was missed comes later, who does not read is let go. */
+/** The live tail: it shows ended requests, sends missed ones later, and disconnects a client that does not read. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newSession } from '../../../../core/http/sessions.ts';
 import { Secret } from '../../../../core/secret.ts';
@@ -17,7 +17,7 @@ interface Event {
   readonly data: any;
 }
 
-/** One who watches: its events one by one. */
+/** A client of the tail: its events one by one. */
 async function watch(query = '', headers: Record<string, string> = {}) {
   const response = await scene.get(`/api/logs/stream${query}`, headers);
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
@@ -45,7 +45,7 @@ async function watch(query = '', headers: Record<string, string> = {}) {
 }
 
 describe('the tail', () => {
-  it('says at once that it is there', async () => {
+  it('sends its first bytes at once', async () => {
     const { response, raw, leave } = await watch();
     expect([response.headers.get('content-type'), raw()]).toEqual(['text/event-stream; charset=utf-8', expect.stringMatching(/^: connected\n/)]);
     await leave();
@@ -65,7 +65,7 @@ describe('the tail', () => {
     await tail.leave();
   });
 
-  it('shows what the filters select', async () => {
+  it('shows the requests that the filters select', async () => {
     const tail = await watch('?status=error&meta.team=a');
     scene.log.add({ metadata: { team: 'a' } });
     scene.log.add({ status: 500, outcome: 'failed' });
@@ -74,7 +74,7 @@ describe('the tail', () => {
     await tail.leave();
   });
 
-  it('ends with the time of its session', async () => {
+  it('ends when its session expires', async () => {
     const key = 'the-admin-key-of-the-test';
     let now = noon;
     const own = await logScene({ admin_key: key, limits: { keep_alive_ms: 20 } }, undefined, () => now);
@@ -93,16 +93,16 @@ describe('the tail', () => {
     await tail.leave();
   });
 
-  it('cannot look into bodies, and says so', async () => expect(await scene.read('/api/logs/stream?q=refund')).toMatchObject({ status: 400, body: { error: { param: 'q' } } }));
+  it('cannot search bodies, and says so', async () => expect(await scene.read('/api/logs/stream?q=refund')).toMatchObject({ status: 400, body: { error: { param: 'q' } } }));
 
-  it('ends with the gateway', async () => {
+  it('ends when the gateway stops', async () => {
     const tail = await watch();
     scene.gateway.drain();
     while (await tail.more());
     expect(scene.gateway.running.size).toBe(0);
   });
 
-  it('asks the log once, however many watch, and lets go of it at the end', async () => {
+  it('subscribes to the log once for all clients, and unsubscribes at the end', async () => {
     const tails = [await watch(), await watch()];
     expect(scene.log.watchers).toBe(1);
     for (const { leave } of tails) await leave();
@@ -111,8 +111,8 @@ describe('the tail', () => {
   });
 });
 
-describe('one who comes back', () => {
-  it('gets what ended meanwhile, in that order, from memory', async () => {
+describe('a client that comes back', () => {
+  it('gets from memory the requests that ended meanwhile, in that order', async () => {
     const tail = await watch();
     const seen = scene.log.add();
     await tail.next();
@@ -125,7 +125,7 @@ describe('one who comes back', () => {
     await again.leave();
   });
 
-  it('gets it from the store where memory does not reach: a request that began before and ended after, too', async () => {
+  it('gets older ones from the store, also a request that began before and ended after its absence began', async () => {
     const seen = scene.log.add({ createdAt: at(10), durationMs: 1000 });
     scene.log.add({ createdAt: at(11), durationMs: 1000 });
     const long = scene.log.add({ createdAt: at(11), durationMs: 120_000 });
@@ -135,7 +135,7 @@ describe('one who comes back', () => {
     await tail.leave();
   });
 
-  it('gets what ended a moment after it, though rounded times say a moment before', async () => {
+  it('gets a request that ended a moment after its last one, although rounded times say before', async () => {
     const start = noon - 600_000;
     // from .0 to 101.5 ms, and from .9 to 101.6 ms
     const seen = scene.log.add({ createdAt: new Date(start).toISOString(), durationMs: Math.round(101.5) });
@@ -146,7 +146,7 @@ describe('one who comes back', () => {
     await tail.leave();
   });
 
-  it('gets nothing twice that ends while it catches up', async () => {
+  it('gets a request that ends while it catches up only once', async () => {
     const seen = scene.log.add({ createdAt: at(10) });
     const tail = await watch('', { 'last-event-id': seen.id });
     const missed = scene.log.add({ createdAt: at(5) });
@@ -155,7 +155,7 @@ describe('one who comes back', () => {
     await tail.leave();
   });
 
-  it('is told where too much was missed', async () => {
+  it('is told if it missed too many requests', async () => {
     const seen = scene.log.add({ createdAt: at(100), durationMs: 0 });
     for (let second = 1; second <= 5001; second++) scene.log.add({ createdAt: at(100 - second / 100), durationMs: 0 });
     const tail = await watch('', { 'last-event-id': seen.id });
@@ -164,7 +164,7 @@ describe('one who comes back', () => {
     await tail.leave();
   });
 
-  it('sees what ends now, though the store cannot be read', async () => {
+  it('gets requests that end now, although the store cannot be read', async () => {
     scene.log.fail(new Error('the store is away'));
     const tail = await watch('', { 'last-event-id': 'whatever' });
     expect((await tail.next())?.name).toBe('gap');
@@ -174,8 +174,8 @@ describe('one who comes back', () => {
   });
 });
 
-describe('one who does not read', () => {
-  it('is let go and told, and gets the rest when it comes back', async () => {
+describe('a client that does not read', () => {
+  it('is disconnected with a message, and gets the rest when it comes back', async () => {
     const tail = await watch();
     const seen = scene.log.add();
     await tail.next();
@@ -187,7 +187,7 @@ describe('one who does not read', () => {
     await again.leave();
   });
 
-  it('leaves the others as they are', async () => {
+  it('does not affect other clients', async () => {
     const [idle, busy] = [await watch(), await watch()];
     const metadata = { note: 'more than the buffers of a socket hold'.repeat(1000) };
     for (let count = 0; count <= 1500; count++) {

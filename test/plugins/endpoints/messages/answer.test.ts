@@ -1,4 +1,4 @@
-/** Answers in the form of the Messages API, plain and streamed: the same blocks, whoever answers. */
+/** Answers in the form of the Messages API, plain and streamed: the same blocks from every provider. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createEncoder } from '../../../../plugins/endpoints/messages/encode/stream.ts';
 import type { Chunk } from '../../../../core/chat.ts';
@@ -40,13 +40,13 @@ const everything: Fields[] = [
   { type: 'tool_use', id: 't3', name: 'none', input: {} },
 ];
 
-/** The blocks with their state taken out of our strings. */
+/** The blocks, with the state decoded from the gateway's own strings. */
 const plain = (blocks: Fields[]): Fields[] => blocks.map((block) => ({ ...block, ...(block['signature'] && { signature: opened(block['signature'])['signature'] }), ...(block['type'] === 'redacted_thinking' && { data: opened(block['data'])['data'] }) }));
 
 describe('an answer of a provider of the same API', () => {
   const ending = { container: { id: 'c1' }, stop_details: { type: 'x' } };
 
-  it('is given as it is, plain', async () => {
+  it('is unchanged, plain', async () => {
     const usage = { input_tokens: 5, cache_read_input_tokens: 2, cache_creation_input_tokens: 0, output_tokens: 7, service_tier: 'standard', server_tool_use: { web_search_requests: 1 } };
     const { ask } = await scene(answers(message(everything, { stop_reason: 'stop_sequence', stop_sequence: 'END', usage, context_management: { applied_edits: [] }, ...ending, content: everything.filter(({ type }) => type !== 'tool_use') })));
     const { body, headers } = await ask({ model: 'claude' });
@@ -55,13 +55,13 @@ describe('an answer of a provider of the same API', () => {
     });
   });
 
-  it('is given with all fields of its calls, plain', async () => {
+  it('has all fields of its calls, plain', async () => {
     const { ask } = await scene(answers(message(everything, { stop_reason: 'tool_use' })));
     const { body } = await ask({ model: 'claude' });
     expect(plain(body['content'])).toEqual(everything);
   });
 
-  it('is given as it is, streamed', async () => {
+  it('is unchanged, streamed', async () => {
     const { stream } = await scene(streams(streamOf(everything, { delta: { stop_reason: 'tool_use', stop_sequence: null, ...ending }, usage: { output_tokens: 7 }, context_management: { applied_edits: [] } })));
     const events = await stream({ model: 'claude' });
     expect(plain(blocksOf(events))).toEqual(everything);
@@ -84,14 +84,14 @@ describe('the input of a call', () => {
     ['nothing', '', {}],
     ['half an object', '{"city":', { arguments: '{"city":' }],
     ['a list', '["Rome"]', { arguments: '["Rome"]' }],
-  ])('has what the model wrote: %s', async (_, text, input) => {
+  ])('has the text of the model: %s', async (_, text, input) => {
     const { ask } = await scene(answers(completion('', { content: null, tool_calls: [{ id: 't1', type: 'function', function: { name: 'weather', arguments: text } }] })));
     expect((await ask({ model: 'open' })).body['content']).toEqual([{ type: 'tool_use', id: 't1', name: 'weather', input }]);
   });
 });
 
 describe('a stop reason', () => {
-  it('is that of calls where a server calls tools and says that its turn is over', async () => {
+  it('is tool_use where a server calls tools and says that its turn is over', async () => {
     const { ask } = await scene(answers(message([{ type: 'tool_use', id: 't', name: 'f', input: {} }], { stop_reason: 'end_turn' })));
     expect((await ask({ model: 'claude' })).body['stop_reason']).toBe('tool_use');
   });
@@ -100,7 +100,7 @@ describe('a stop reason', () => {
 describe('an answer of a provider of another API', () => {
   const calls = [{ index: 0, id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }];
 
-  it('has its thought first, then its text, then its calls', async () => {
+  it('has its reasoning first, then its text, then its calls', async () => {
     const content = [{ type: 'thinking', thinking: 'Hm.', signature: expect.stringMatching(/^gw1_/) }, { type: 'text', text: 'Look.' }, { type: 'tool_use', id: 'c1', name: 'weather', input: { city: 'Rome' } }];
     const body = completion('Look.', { reasoning_content: 'Hm.', tool_calls: calls }) as Fields;
     body['choices'][0].finish_reason = 'tool_calls';
@@ -119,14 +119,14 @@ describe('an answer of a provider of another API', () => {
     expect((await ask({ model: 'open' })).body['stop_reason']).toBe(reason);
   });
 
-  it('asks for an event at a time, in one write for each read', async () => {
+  it('gives one event for each piece, also of one read', async () => {
     const { stream } = await scene(streams([`${event({ content: 'a' })}${event({ content: 'b' })}`, event({}, 'stop'), 'data: [DONE]\n\n'], { everyMs: 5 }));
     expect((await stream({ model: 'open' })).map(({ type }) => type)).toEqual(['message_start', 'content_block_start', 'content_block_delta', 'content_block_delta', 'content_block_stop', 'message_delta', 'message_stop']);
   });
 });
 
 describe('a failure', () => {
-  it('before the first piece is a status in the form of the API', async () => {
+  it('before the first piece is an error status in the form of the API', async () => {
     const { ask } = await scene(answers({ error: { message: 'slow down' } }, { status: 429, headers: { 'retry-after': '7' } }));
     const { status, body, headers } = await ask({ model: 'open', stream: true });
     expect([status, body, headers.get('retry-after')]).toEqual([429, { type: 'error', error: { type: 'rate_limit_error', message: expect.stringContaining('slow down') }, request_id: headers.get('x-request-id') }, '7']);
@@ -142,17 +142,17 @@ describe('a failure', () => {
     ['open', { error: { message: 'Your input exceeds the context window.', type: 'invalid_request_error', code: 'context_length_exceeded' } }, 'prompt is too long: Your input exceeds the context window.'],
     ['claude', { type: 'error', error: { type: 'invalid_request_error', message: 'prompt is too long: 212000 tokens > 200000 maximum' } }, 'prompt is too long: 212000 tokens > 200000 maximum'],
     ['claude', { type: 'error', error: { type: 'invalid_request_error', message: 'input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000, decrease input length or `max_tokens` and try again' } }, 'input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000, decrease input length or `max_tokens` and try again'],
-  ])('of a prompt that is too long says so in the words of the API, by which clients know it: %s', async (model, body, message) => {
+  ])('of a prompt that is too long has the message of the API that clients recognise: %s', async (model, body, message) => {
     const { ask } = await scene(answers(body, { status: 400 }));
     expect(await ask({ model })).toMatchObject({ status: 400, body: { error: { type: 'invalid_request_error', message } } });
   });
 
-  it('of a model that nobody knows is not_found_error', async () => {
+  it('of an unknown model is not_found_error', async () => {
     const { ask } = await scene();
     expect(await ask({ model: 'none' })).toMatchObject({ status: 404, body: { type: 'error', error: { type: 'not_found_error' } } });
   });
 
-  it('in the middle of a stream is its last event, and nothing looks like an end', async () => {
+  it('in the middle of a stream is its last event, without an event of a normal end', async () => {
     const { stream } = await scene(streams([...streamOf([{ type: 'text', text: 'Hello' }]).slice(0, 3), ...wire({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } })]));
     const events = await stream({ model: 'claude' });
     expect(events.map(({ type }) => type)).toEqual(['message_start', 'content_block_start', 'content_block_delta', 'error']);
@@ -173,7 +173,7 @@ function encoded(...groups: Chunk[][]): Fields[] {
   return text.split('\n\n').filter((block) => block !== '').map((block) => JSON.parse(/\ndata: (.*)$/.exec(block)?.[1] ?? 'null') as Fields);
 }
 
-describe('pieces that come mixed', () => {
+describe('pieces of several blocks in any order', () => {
   const start = (index: number): Chunk => ({ type: 'tool-start', choice: 0, index, id: `c${index}`, name: `f${index}` });
   const input = (index: number, text: string): Chunk => ({ type: 'tool-delta', choice: 0, index, arguments: text });
   const said = (text: string): Chunk => ({ type: 'text-delta', choice: 0, text });
@@ -186,20 +186,20 @@ describe('pieces that come mixed', () => {
     expect(blocksOf(encoded([start(0), start(1), input(0, '{"a"'), input(1, '{"b":'), said('between'), input(0, ':1}'), input(1, '2}'), start(2), end]))).toEqual([use(0, { a: 1 }), use(1, { b: 2 }), { type: 'text', text: 'between' }, use(2, {})]);
   });
 
-  it('go out at once where the call before them is whole', () => {
+  it('are sent at once if the call before them is complete', () => {
     const encoder = createEncoder({ id: 'r1', model: 'p/m' } as ReplyHead);
     encoder.chunks([start(0), input(0, '{"a":"}"}')]);
     expect(encoder.chunks([said('now')])).toContain('"text":"now"');
   });
 
-  it('wait for a call whose arguments are not whole yet', () => {
+  it('wait for a call whose arguments are not complete yet', () => {
     const encoder = createEncoder({ id: 'r1', model: 'p/m' } as ReplyHead);
     encoder.chunks([start(0), input(0, '{"a":"}')]);
     expect(encoder.chunks([said('now')])).toBe('');
     expect(encoder.chunks([input(0, '"}')])).toMatch(/partial_json.*content_block_stop.*"text":"now"/s);
   });
 
-  it('do not make the call before them be read again while nothing is added to it', () => {
+  it('do not cause the previous call to be read again while nothing is added to it', () => {
     const encoder = createEncoder({ id: 'r1', model: 'p/m' } as ReplyHead);
     const read = vi.spyOn(JSON, 'parse');
     onTestFinished(() => read.mockRestore());
@@ -209,25 +209,25 @@ describe('pieces that come mixed', () => {
     expect(read).toHaveBeenCalledTimes(2);
   });
 
-  it('end the call that was cut, and lose nothing that came after it', () => {
+  it('end a cut call, and none of the later pieces is lost', () => {
     const events = encoded([start(0), input(0, '{"a":'), start(1), input(1, '{"b":'), start(2), input(2, '{"c":'), said('x'), end]);
     expect(events.filter(({ type }) => type === 'content_block_start').map(({ content_block: block }) => block.type)).toEqual(['tool_use', 'tool_use', 'tool_use', 'text']);
     expect(events.filter(({ delta }) => delta?.type === 'input_json_delta').map(({ index, delta }) => [index, delta.partial_json])).toEqual([[0, '{"a":'], [1, '{"b":'], [2, '{"c":']]);
   });
 
-  it('give a thought one signature, with all that its details say', () => {
+  it('give a thought one signature, with all of its details', () => {
     const [block] = blocksOf(encoded([thought('a'), state({ text: 'a', index: 0 }), thought('b'), state({ text: 'b', index: 0 }), state({ text: '', signature: 'S', index: 0 }), said('x'), end]));
     expect(block).toEqual({ type: 'thinking', thinking: 'ab', signature: expect.any(String) });
     expect(opened(block!['signature'])).toEqual({ type: 'reasoning.text', provider: 'p', index: 0, signature: 'S' });
   });
 
-  it('make a block of a state that has no thought before it, wherever it comes', () => {
+  it('become a block for a state without a thought before it, at any place', () => {
     const blocks = blocksOf(encoded([thought('a'), state({ signature: 'S' }), state({ type: 'reasoning.encrypted', data: 'D' }), start(0), input(0, '{}'), state({ type: 'reasoning.encrypted', data: 'E' }), end]));
     expect(blocks.map(({ type }) => type)).toEqual(['thinking', 'redacted_thinking', 'tool_use', 'redacted_thinking']);
     expect([opened(blocks[1]!['data'])['data'], opened(blocks[3]!['data'])['data']]).toEqual(['D', 'E']);
   });
 
-  it('hold one answer where the provider gives several', () => {
+  it('have one answer where the provider gives several', () => {
     expect(blocksOf(encoded([said('Heads'), { type: 'text-delta', choice: 1, text: 'Tails' }, said('.'), end]))).toEqual([{ type: 'text', text: 'Heads.' }]);
   });
 
@@ -235,7 +235,7 @@ describe('pieces that come mixed', () => {
     expect(blocksOf(encoded([thought(''), said(''), said('x'), { type: 'finish', choice: 0, reason: 'completed', native: null }]))).toEqual([{ type: 'text', text: 'x' }]);
   });
 
-  it('are a whole stream where nothing came', () => {
+  it('are a complete stream where the answer is empty', () => {
     expect(encoded([end]).map(({ type }) => type)).toEqual(['message_start', 'message_delta', 'message_stop']);
   });
 

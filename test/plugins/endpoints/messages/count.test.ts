@@ -7,7 +7,7 @@ import { type Fields, scene } from './scene.ts';
 const path = '/v1/messages/count_tokens';
 
 describe('a count of tokens', () => {
-  it('is the own of a provider that counts, and costs nothing', async () => {
+  it('is that of a provider that counts, and costs nothing', async () => {
     const { ask, gateway } = await scene(answers({ input_tokens: 77, context_management: { original_input_tokens: 90 } }));
     const { body, asked, sent, headers } = await ask({ model: 'claude', system: 'Be terse.', tools: [{ name: 'f', input_schema: { type: 'object' } }], thinking: { type: 'enabled', budget_tokens: 2048 }, max_tokens: 9000, temperature: 1, metadata: { user_id: 'u' }, stop_sequences: ['x'], stream: true }, { 'anthropic-beta': 'b1' }, path);
     expect(body).toEqual({ input_tokens: 77, context_management: { original_input_tokens: 90 } });
@@ -17,7 +17,7 @@ describe('a count of tokens', () => {
     await expect.poll(() => gateway.records.at(-1)).toMatchObject({ path, provider: 'vendor', cost: '0', usage: { promptTokens: 0, completionTokens: 0 } });
   });
 
-  it.each([['has a price for each request', { prompt: '0', completion: '0', request: '0.3' }], ['has a price that nobody knows', 'unknown']])('needs nothing of a budget where the model %s, and a dry run says so', async (_, pricing) => {
+  it.each([['has a price for each request', { prompt: '0', completion: '0', request: '0.3' }], ['has an unknown price', 'unknown']])('needs nothing of a budget where the model %s, and a dry run says so', async (_, pricing) => {
     const up = await provider(answers({ input_tokens: 77 }));
     const gateway = await gatewayOf({
       providers: { vendor: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } },
@@ -25,16 +25,16 @@ describe('a count of tokens', () => {
       limits: [{ by: 'all', budget: { dollars: '0.01', per: 'day', unknown: 'refuse' } }],
     });
     const asked = { model: 'claude', messages: [{ role: 'user', content: 'Hi' }] };
-    // the provider, and the gateway's own estimate
+    // first the count of the provider, then the estimate of the gateway
     expect(await (await gateway.post(asked, { path, headers: { 'x-dry-run': 'true' } })).json()).toMatchObject({ candidates: [{ estimatedCost: '0' }, { estimatedCost: '0' }] });
     expect(await (await gateway.post(asked, { path })).json()).toEqual({ input_tokens: 77 });
     expect((await gateway.post({ ...asked, max_tokens: 5 }, { path: '/v1/messages' })).status).toBe(402);
   });
 
-  it('is estimated elsewhere, and says so, without asking, also while the target rests', async () => {
+  it('is estimated for other providers without a request, also while the target rests, and the reply says so', async () => {
     const { ask, gateway, up } = await scene(answers({ error: { message: 'wrong key' } }, { status: 401 }));
     for (const _ of [1, 2]) expect((await ask({ model: 'open' })).status).not.toBe(200);
-    // an estimate is no answer to keep
+    // an estimate is not cached
     const on = { 'x-cache': 'on' };
     const count = async (...content: Fields[]): Promise<number> => {
       const { body, headers } = await ask({ model: 'open', messages: [{ role: 'user', content }] }, on, path);
@@ -49,12 +49,12 @@ describe('a count of tokens', () => {
     expect(await count(text, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } })).toBe(few + 1600);
     expect(await count(text, { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'A'.repeat(33_000) } })).toBeGreaterThan(few + 1000);
     expect(up.asked).toHaveLength(1);
-    // nobody was asked, so there is no attempt to learn from
+    // no provider was asked, so there is no attempt
     await expect.poll(() => gateway.records).toHaveLength(7);
     for (const record of gateway.records.slice(2)) expect(record).toMatchObject({ model: 'open', provider: 'other', cost: '0', attempts: [] });
   });
 
-  it.each([404, 405, 503])('is estimated where the provider speaks the format and answers %i', async (status) => {
+  it.each([404, 405, 503])('is estimated where the provider has the same format and answers %i', async (status) => {
     const { ask, gateway, up } = await scene(answers({ type: 'error', error: { type: 'not_found_error', message: 'no such path' } }, { status }));
     const { body, headers } = await ask({ model: 'claude', messages: [{ role: 'user', content: 'Hi there. '.repeat(50) }] }, {}, path);
     expect(body['input_tokens']).toBeGreaterThan(50);
@@ -63,7 +63,7 @@ describe('a count of tokens', () => {
     await expect.poll(() => gateway.records.at(-1)).toMatchObject({ path, status: 200, cost: '0', attempts: [{ status }] });
   });
 
-  it('is asked of the targets that stand, and estimated at the last call that the policy allows', async () => {
+  it('is asked of the available targets, and estimated after the last call that the policy allows', async () => {
     const tools = [{ name: 'f', input_schema: { type: 'object' } }];
     const { ask, up } = await scene(answers({ input_tokens: 77 }), answers({}, { status: 503 }));
     const { body, sent } = await ask({ model: 'several', tools }, {}, path);
@@ -72,13 +72,13 @@ describe('a count of tokens', () => {
     expect(up.asked.map(({ json }) => json['model'])).toEqual(['claude-3', 'claude-3', 'claude-4']);
   });
 
-  it('gives answers no such header, and the id of the request where the SDKs read it', async () => {
+  it('marks no answers as estimates, and has the request id in the header that the SDKs read', async () => {
     const { ask } = await scene(answers(completion('Yes.')));
     const { headers } = await ask({ model: 'open' });
     expect([headers.get('x-estimated'), headers.get('request-id')]).toEqual([null, headers.get('x-request-id')]);
   });
 
-  it('fails in the form of the API', async () => {
+  it('fails with errors in the form of the API', async () => {
     const { ask } = await scene(answers({ type: 'error', error: { type: 'invalid_request_error', message: 'wrong' } }, { status: 400 }));
     expect(await ask({ model: 'none' }, {}, path)).toMatchObject({ status: 404, body: { type: 'error', error: { type: 'not_found_error' } } });
     expect(await ask({ model: 'claude' }, {}, '/messages/count_tokens')).toMatchObject({ status: 400, body: { error: { type: 'invalid_request_error', message: expect.stringContaining('wrong') } } });

@@ -1,4 +1,4 @@
-/** What a caller of the Messages API asks, and what providers of this API and of another one are sent for it. */
+/** Requests of the Messages API, and the requests that providers of this API and of other APIs get for them. */
 import { describe, expect, it } from 'vitest';
 import { answers, completion } from '../../../_kit/upstream.ts';
 import { type Fields, scene } from './scene.ts';
@@ -10,7 +10,7 @@ const mark = { type: 'ephemeral', ttl: '1h' };
 const png = 'iVBORw0KGgo=';
 
 describe('a provider of the same API', () => {
-  it('gets all that the caller wrote, but nothing that may hold a key of his own', async () => {
+  it('gets all fields of the caller, except those that may hold the caller’s own key', async () => {
     const { ask } = await scene();
     const body = {
       max_tokens: 900, temperature: 0.3, top_k: 5, stop_sequences: ['END'], metadata: { user_id: 'u'.repeat(100), more: 1 }, service_tier: 'standard_only', container: 'c1', cache_control: mark,
@@ -44,7 +44,7 @@ describe('a provider of the same API', () => {
     ['a tool that a search found', { type: 'tool_reference', tool_name: 'weather' }],
     ['an upload', { type: 'container_upload', file_id: 'f1' }],
     ['a block of tomorrow', { type: 'hologram', data: { a: 1 } }],
-  ])('gets %s as it is, also inside a tool result', async (_, block) => {
+  ])('gets %s unchanged, also inside a tool result', async (_, block) => {
     const { ask } = await scene();
     const marked = { ...block, cache_control: mark };
     const { sent, status } = await ask({
@@ -61,14 +61,14 @@ describe('a provider of the same API', () => {
     expect(sent['messages'][2].content).toEqual([{ type: 'tool_result', tool_use_id: 't1', content: [block], is_error: true, of_tomorrow: 1 }]);
   });
 
-  it('gets the blocks of tools that it ran in their order', async () => {
+  it('gets the blocks of its own tools in their order', async () => {
     const { ask } = await scene();
     const content = [{ type: 'text', text: 'I look.' }, { type: 'server_tool_use', id: 's1', name: 'web_search', input: { query: 'x' } }, { type: 'web_search_tool_result', tool_use_id: 's1', content: [] }, { type: 'text', text: 'It is mild.', citations: [{ type: 'web_search_result_location', cited_text: 'mild' }] }];
     const { sent } = await ask({ model: 'claude', messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content }, { role: 'user', content: 'Go on' }] });
     expect(sent['messages'][1].content).toEqual(content);
   });
 
-  it('gets the calls of tools of the caller before and between them, where they were', async () => {
+  it('gets calls of the caller’s tools before and between these blocks at their places', async () => {
     const { ask } = await scene();
     const call = (id: string): Fields => ({ type: 'tool_use', id, name: 'weather', input: {} });
     const ran = (id: string): Fields[] => [{ type: 'server_tool_use', id, name: 'web_search', input: {} }, { type: 'web_search_tool_result', tool_use_id: id, content: [] }];
@@ -81,14 +81,14 @@ describe('a provider of the same API', () => {
   it.each<[string, Fields]>([
     ['of a conversation', { type: 'compaction', content: 'They spoke of Rome.', encrypted_content: 'sealed', cache_control: mark }],
     ['that failed', { type: 'compaction', content: null }],
-  ])('gets a summary %s as it is', async (_, summary) => {
+  ])('gets a summary %s unchanged', async (_, summary) => {
     const { ask } = await scene();
     const content = [summary, { type: 'text', text: 'Yes.' }];
     const { sent } = await ask({ model: 'claude', messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content }, { role: 'user', content: 'Go on' }] });
     expect(sent['messages'][1].content).toEqual(content);
   });
 
-  it('gets instructions between the turns in their places where the caller has the beta for it and the model takes them, else as text of the user', async () => {
+  it('gets instructions between turns at their places if the caller has the beta and the model takes them, otherwise as text of the user', async () => {
     const { ask } = await scene();
     const messages = [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }, { role: 'system', content: [{ type: 'text', text: 'Be kind.' }] }, { role: 'assistant', content: [{ type: 'text', text: 'Yes.' }] }, { role: 'user', content: [{ type: 'text', text: 'And?' }] }, { role: 'system', content: [{ type: 'text', text: 'Be brief.' }] }];
     const beta = { 'anthropic-beta': 'mid-conversation-system-2026-04-07' };
@@ -98,7 +98,7 @@ describe('a provider of the same API', () => {
     }
   });
 
-  it('drops a fifth cache breakpoint and names it', async () => {
+  it('gets no fifth cache breakpoint, and the reply names it', async () => {
     const { ask } = await scene();
     const { sent, headers } = await ask({ model: 'claude', ...say(...Array.from({ length: 5 }, (_, at) => ({ type: 'text', text: `t${at}`, cache_control: mark }))) });
     expect(sent['messages'][0].content.filter((block: Fields) => block['cache_control'] !== undefined)).toHaveLength(4);
@@ -107,7 +107,7 @@ describe('a provider of the same API', () => {
 });
 
 describe('a provider of another API', () => {
-  it('gets what it understands, and what is lost is named', async () => {
+  it('gets the fields that it supports, and the reply names the lost ones', async () => {
     const { ask } = await openScene();
     const { sent, headers } = await ask(
       {
@@ -146,7 +146,7 @@ describe('a provider of another API', () => {
     expect(headers.get('x-adjusted')).toBeNull();
   });
 
-  it('gets the summary of what was said before as text', async () => {
+  it('gets the summary of the earlier conversation as text', async () => {
     const { ask } = await openScene();
     const { sent, headers } = await ask({ model: 'open', messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content: [{ type: 'compaction', content: 'They spoke of Rome.' }, { type: 'text', text: 'Yes.' }] }, { role: 'user', content: 'Go on' }] });
     expect(sent['messages'][1]).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'They spoke of Rome.' }, { type: 'text', text: 'Yes.' }] });
@@ -193,7 +193,7 @@ describe('a provider of another API', () => {
     ['a file of another provider', say({ type: 'image', source: { type: 'file', file_id: 'f' } })],
     ['a document of such a file', say({ type: 'document', source: { type: 'file', file_id: 'f' } })],
     ['a search result with images', say({ type: 'search_result', source: 's', title: 't', content: [{ type: 'image' }] })],
-  ])('is not asked for %s', async (_, body) => {
+  ])('is not sent %s', async (_, body) => {
     const { ask, up } = await openScene();
     const { status, body: reply } = await ask({ model: 'open', ...body });
     expect([status, reply['error'].type, up.asked.length]).toEqual([400, 'invalid_request_error', 0]);

@@ -10,7 +10,7 @@ export type Fields = Record<string, any>;
 export interface Scene {
   readonly up: ScriptedUpstream;
   readonly gateway: TestGateway;
-  /** Asks the door. `sent` is what the provider got; undefined where it was not asked. */
+  /** Sends a request. `sent` is the request that the provider got; undefined where it was not asked. */
   ask(body: Fields, headers?: Record<string, string>, path?: string): Promise<{ status: number; headers: Headers; body: Fields; sent: Fields; asked: ScriptedUpstream['asked'][number] }>;
   /** The events of a streamed answer. */
   stream(body: Fields, headers?: Record<string, string>): Promise<Fields[]>;
@@ -96,5 +96,5 @@ export function blocksOf(events: readonly Fields[]): Fields[] {
   return blocks;
 }
 
-/** What our own strings say. */
+/** Decodes the gateway's own strings. */
 export const opened = (opaque: string): Fields => JSON.parse(Buffer.from(opaque.replace(/^gw1_/, ''), 'base64url').toString());

@@ -1,4 +1,4 @@
-/** Thinking through the Messages API: how it is asked for, and how its state comes back over turns. */
+/** Thinking through the Messages API: its settings, and how its state goes back over turns. */
 import { describe, expect, it } from 'vitest';
 import { answers, completion, event, said, streams } from '../../../_kit/upstream.ts';
 import { blocksOf, type Fields, message, opened, scene } from './scene.ts';
@@ -39,20 +39,20 @@ describe('thinking', () => {
     expect((await ask({ model: 'thinker', ...body })).sent).toMatchObject(wanted);
   });
 
-  it('between calls alone is left out, and named, at a provider of another API', async () => {
+  it('only between calls is left out at a provider of another API, and the reply names it', async () => {
     const { ask } = await scene(yes);
     const { status, headers, sent } = await ask({ model: 'thinker', ...between });
     expect([status, headers.get('x-adjusted'), sent['thinking']]).toEqual([200, 'thinking: dropped', undefined]);
   });
 
-  it('that nobody asks for is none at a provider of the same API, where others begin with the effort of their mapping', async () => {
+  it('is off by default at a provider of the same API, and has the effort of the mapping at others', async () => {
     const { ask } = await scene(answers(message([{ type: 'text', text: 'Yes.' }])), yes);
     const { sent } = await ask({ model: 'claude', temperature: 0.3 });
     expect([sent['thinking'], sent['temperature'], sent['max_tokens']]).toEqual([undefined, 0.3, 1000]);
     expect((await ask({ model: 'thinker' })).sent['reasoning_effort']).toBe('low');
   });
 
-  it('that is disabled is nothing for a model that does not reason', async () => {
+  it('that is disabled is dropped for a model that does not reason', async () => {
     const { ask, up } = await scene(yes, answers(message([{ type: 'text', text: 'Yes.' }])));
     expect((await ask({ model: 'open', ...disabled })).sent).not.toHaveProperty('reasoning_effort');
     expect((await ask({ model: 'dull', ...disabled })).sent).not.toHaveProperty('thinking');
@@ -70,7 +70,7 @@ describe('the state of a thought', () => {
   const turn = (content: unknown): Fields[] => [{ role: 'user', content: 'Weather?' }, { role: 'assistant', content }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: '20' }] }];
   const thinking = enabled(2048);
 
-  it('goes back to its issuer byte for byte and in its place', async () => {
+  it('goes back to its issuer byte for byte and at its place', async () => {
     const { ask } = await scene(answers(message(blocks, { stop_reason: 'tool_use' })));
     const { body } = await ask({ model: 'claude', ...thinking });
     const { sent, headers } = await ask({ model: 'claude', max_tokens: 9000, ...thinking, messages: turn(body['content']) });
@@ -78,7 +78,7 @@ describe('the state of a thought', () => {
     expect(headers.get('x-adjusted')).toBeNull();
   });
 
-  it('goes back in its place between blocks that have no text', async () => {
+  it('goes back at its place between blocks without text', async () => {
     const said = [{ type: 'thinking', thinking: 'a', signature: 'S1' }, { type: 'server_tool_use', id: 's', name: 'x', input: {} }, { type: 'x_tool_result', tool_use_id: 's', content: [] }, { type: 'thinking', thinking: 'b', signature: 'S2' }, { type: 'text', text: 'Yes.' }];
     const { ask } = await scene(answers(message(said)));
     const { body } = await ask({ model: 'claude', ...thinking });
@@ -103,7 +103,7 @@ describe('the state of a thought', () => {
     expect(headers.get('x-adjusted')).toContain('messages.reasoning: left out');
   });
 
-  it('is a mark of ours where the provider gave none, and its text goes back', async () => {
+  it('is a marker of the gateway where the provider gave none, and the text goes back', async () => {
     const { ask, up } = await scene(answers(completion('', { content: null, reasoning_content: 'Hm.', tool_calls: [{ id: 't1', type: 'function', function: { name: 'weather', arguments: '{}' } }] })));
     const { body } = await ask({ model: 'thinker' });
     expect(opened(body['content'][0].signature)).toEqual({ type: 'reasoning.text' });
@@ -123,7 +123,7 @@ describe('the state of a thought', () => {
     expect(sent['messages'][1].reasoning_details).toEqual(details);
   });
 
-  it('goes back through the door of chat completions too', async () => {
+  it('goes back through chat completions too', async () => {
     const { ask, gateway, up } = await scene(answers(message(blocks, { stop_reason: 'tool_use' })));
     const { body } = await ask({ model: 'claude', ...thinking });
     const [first, second] = body['content'] as Fields[];
@@ -135,7 +135,7 @@ describe('the state of a thought', () => {
   });
 });
 
-describe('state that a provider gives after its text', () => {
+describe('state that a provider gives after the text', () => {
   const begun = (...parts: Fields[]): Fields => ({ candidates: [{ index: 0, content: { role: 'model', parts } }] });
   const call = { functionCall: { id: 'f1', name: 'weather', args: {} } };
   const ended = (...parts: Fields[]): Fields => ({ candidates: [{ index: 0, content: { role: 'model', parts }, finishReason: 'STOP' }] });
@@ -143,7 +143,7 @@ describe('state that a provider gives after its text', () => {
   const pieces = (...bodies: Fields[]): string[] => bodies.map((body) => `data: ${JSON.stringify(body)}\n\n`);
   const claudeCode = { 'x-app': 'cli' };
 
-  it('stands before the text in a whole answer, and goes back', async () => {
+  it('is before the text in a plain answer, and goes back', async () => {
     const { ask, up } = await scene(answers(ended(...late)));
     const { body } = await ask({ model: 'late' });
     expect(body['content'].map(({ type }: Fields) => type)).toEqual(['thinking', 'redacted_thinking', 'text']);
@@ -154,7 +154,7 @@ describe('state that a provider gives after its text', () => {
   it.each<[string, Fields, string[]]>([
     ['a call', call, ['text', 'redacted_thinking', 'tool_use']],
     ['more text', { text: ' Sure.' }, ['text', 'redacted_thinking', 'text']],
-  ])('stays at its place in a whole answer where %s follows', async (_, next, kinds) => {
+  ])('stays at its place in a plain answer where %s follows', async (_, next, kinds) => {
     const { ask } = await scene(answers(ended({ text: 'Yes.', thoughtSignature: 'LATE' }, next)));
     const { body } = await ask({ model: 'late', tools: [{ name: 'weather', input_schema: { type: 'object' } }] });
     expect(body['content'].map(({ type }: Fields) => type)).toEqual(kinds);
@@ -165,7 +165,7 @@ describe('state that a provider gives after its text', () => {
     expect(blocksOf(await stream({ model: 'late' })).map(({ type }) => type)).toEqual(['thinking', 'text', 'redacted_thinking']);
   });
 
-  it('is left out for Claude Code, which takes the last block for its result', async () => {
+  it('is left out for Claude Code, which reads the last block as its result', async () => {
     const { stream } = await scene(streams(pieces(begun(late[0]!, late[1]!), ended(late[2]!))));
     const events = await stream({ model: 'late' }, claudeCode);
     expect(blocksOf(events).map(({ type }) => type)).toEqual(['thinking', 'text']);

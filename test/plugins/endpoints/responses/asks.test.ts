@@ -1,11 +1,11 @@
-/** What providers of chat completions are asked, and what the door refuses. */
+/** The requests that providers of chat completions get for Responses requests, and the refused requests. */
 import { describe, expect, it } from 'vitest';
 import { parseResponseRequest, withItems } from '../../../../plugins/endpoints/responses/parse.ts';
 import { oneUpstream, twoUpstreams } from '../../../_kit/gateway.ts';
 import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
 import { ask, nativeAnswer, respond, said } from './stage.ts';
 
-/** What the provider is asked for this body, and the header that names what it is not asked. */
+/** The request of the provider for this body, and the header that names the dropped fields. */
 async function asked(body: object): Promise<{ json: any; adjusted: string }> {
   const up = await provider();
   const gateway = await gatewayOf(oneUpstream(up.url));
@@ -31,7 +31,7 @@ describe('a provider of chat completions', () => {
     expect(adjusted).toBe('');
   });
 
-  it('gets one assistant message for all that a model said between two turns', async () => {
+  it('gets one assistant message for all items of a model between two turns', async () => {
     const { json } = await asked({
       model: 'thinker',
       input: [
@@ -52,7 +52,7 @@ describe('a provider of chat completions', () => {
     ]);
   });
 
-  it('gets outputs behind their calls, where messages stand between them', async () => {
+  it('gets outputs directly after their calls, although messages are between them', async () => {
     const call = (id: string): object => ({ type: 'function_call', call_id: id, name: 'weather', arguments: '{}' });
     const output = (id: string): object => ({ type: 'function_call_output', call_id: id, output: '20' });
     const { json, adjusted } = await asked({ input: [call('c1'), call('c2'), { role: 'user', content: 'Quick!' }, output('c1'), { role: 'assistant', content: 'One to go.' }, output('c2'), call('c3'), output('c3')] });
@@ -60,7 +60,7 @@ describe('a provider of chat completions', () => {
     expect(adjusted).toBe('messages: results of tools put behind their calls');
   });
 
-  it('gets no word of probabilities where the caller wants none', async () => {
+  it('gets no field of probabilities where the caller wants none', async () => {
     const { json, adjusted } = await asked({ model: 'thinker', input: 'hi', top_logprobs: 0 });
     expect([json.logprobs, json.top_logprobs, adjusted]).toEqual([undefined, undefined, '']);
   });
@@ -80,14 +80,14 @@ describe('a provider of chat completions', () => {
     expect(adjusted).toBe('');
   });
 
-  it('is told of the tools alone among which the model may choose', async () => {
+  it('gets only the tools among which the model may choose', async () => {
     const tools = ['a', 'b'].map((name) => ({ type: 'function', name }));
     const { json, adjusted } = await asked({ tools: [...tools, { type: 'custom', name: 'sql' }], tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [tools[1], { type: 'custom', name: 'sql' }] } });
     expect([json.tools.map((tool: any) => tool.function.name), json.tool_choice]).toEqual([['b', 'sql'], 'auto']);
     expect(adjusted).toBe('');
   });
 
-  it('is not asked for what only this API knows, and the reply names it', async () => {
+  it('does not get the fields that only this API has, and the reply names them', async () => {
     const { json, adjusted } = await asked({
       truncation: 'auto', max_tool_calls: 3, include: ['web_search_call.action.sources'], tools: [{ type: 'web_search' }, { type: 'function', name: 'f', parameters: {}, defer_loading: true }], reasoning: { context: 'all' },
       input: [{ role: 'user', content: [{ type: 'input_text', text: 'hi', prompt_cache_breakpoint: {} }] }, { type: 'web_search_call', id: 'ws_1', status: 'completed' }, { role: 'assistant', content: 'Yes.', phase: 'final_answer' }, { role: 'user', content: 'And?' }],
@@ -98,7 +98,7 @@ describe('a provider of chat completions', () => {
     expect(json.messages).toEqual([{ role: 'user', content: [{ type: 'text', text: 'hi' }] }, { role: 'assistant', content: 'Yes.' }, { role: 'user', content: 'And?' }]);
   });
 
-  it('is not asked for what a caller wants of a stream, and the reply names that, also where the conversation is looked up', async () => {
+  it('does not get the stream options of the caller, and the reply names them, also where the conversation is looked up', async () => {
     const up = await provider();
     const gateway = await gatewayOf(oneUpstream(up.url));
     const reply = await ask(gateway, { stream_options: { include_usage: true, include_obfuscation: true, other: false } });
@@ -108,25 +108,25 @@ describe('a provider of chat completions', () => {
     expect(withItems(request, [], [{ role: 'user', content: 'hi' }]).adjustments).toEqual([{ parameter: 'stream_options.include_obfuscation', change: 'dropped' }]);
   });
 
-  it('gets no tool and no choice of one where it has none of them', async () => {
+  it('gets no tools and no tool choice where it supports none of them', async () => {
     const { json } = await asked({ tools: [{ type: 'web_search' }], tool_choice: 'auto' });
     expect(json).not.toHaveProperty('tools');
     expect(json).not.toHaveProperty('tool_choice');
   });
 
-  it('does not get reasoning that nothing follows', async () => {
+  it('does not get reasoning without a following item', async () => {
     const { json, adjusted } = await asked({ input: [{ role: 'user', content: 'hi' }, { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] }, { role: 'user', content: 'Well?' }] });
     expect(json.messages.map(({ role }: any) => role)).toEqual(['user', 'user']);
     expect(adjusted).toContain('input.reasoning: dropped');
   });
 
-  it('does not get the step of a tool that another provider ran, which looks like a call and has no output', async () => {
+  it('does not get a tool step of another provider, which looks like a call without output', async () => {
     const { json, adjusted } = await asked({ input: [{ role: 'user', content: 'hi' }, { id: 'ctc_x', type: 'custom_tool_call', call_id: 'x1', name: 'x_search', input: '{}', status: 'completed' }, { role: 'assistant', content: 'Yes.' }, { role: 'user', content: 'Well?' }] });
     expect(json.messages.slice(1, -1)).toEqual([{ role: 'assistant', content: 'Yes.' }]);
     expect(adjusted).toContain('input.custom_tool_call: dropped');
   });
 
-  it('gets the call and the output of a custom tool as those of a function', async () => {
+  it('gets the call and the output of a custom tool as a function call', async () => {
     const { json } = await asked({ tools: [{ type: 'custom', name: 'run_sql' }], input: [{ role: 'user', content: 'hi' }, { type: 'custom_tool_call', call_id: 'c1', name: 'run_sql', input: 'select "1"' }, { type: 'custom_tool_call_output', call_id: 'c1', output: '1 row' }] });
     expect(json.messages.slice(1)).toEqual([{ role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: 'run_sql', arguments: '{"input":"select \\"1\\""}' } }] }, { role: 'tool', tool_call_id: 'c1', content: '1 row' }]);
   });
@@ -179,7 +179,7 @@ describe('a request is refused', () => {
     expect(up.asked).toHaveLength(0);
   });
 
-  it('goes to a provider that can take it, where the first one cannot', async () => {
+  it('goes to a provider that supports it, where the first one does not', async () => {
     const [up, other] = [await provider(), await provider(nativeAnswer([said('Yes.')]))];
     const config = twoUpstreams(up.url, other.url) as any;
     config.providers.two.dialect = 'openai-responses';
@@ -198,14 +198,14 @@ describe('a request is refused', () => {
     }
   });
 
-  it('where the method is another one', async () => {
+  it('with another method', async () => {
     const gateway = await gatewayOf(oneUpstream((await provider()).url));
     const reply = await gateway.get('/v1/responses');
     expect([reply.status, (await errorOf(reply)).code]).toEqual([405, 'method_not_allowed']);
   });
 });
 
-describe('what a model said', () => {
+describe('an answer of a model in the history', () => {
   const many = (part: object): object[] => Array.from({ length: 200_000 }, () => part);
 
   it('may have any number of texts', () => {
@@ -213,7 +213,7 @@ describe('what a model said', () => {
     expect(request.messages).toMatchObject([{ role: 'assistant', content: { length: 200_000 } }]);
   });
 
-  it('may have a thought of any number of texts', () => {
+  it('may have a thought with any number of texts', () => {
     const { request } = parseResponseRequest({ model: 'm', store: false, input: [{ type: 'reasoning', summary: many({ type: 'summary_text', text: 'a' }) }, { role: 'assistant', content: 'Yes.' }] });
     expect(request.messages[0]?.['reasoning']).toHaveLength(3 * 200_000 - 2);
   });

@@ -1,4 +1,4 @@
-/** Images that a model draws: a field `images` of the message, as in chat completions, because this API has no part for them. */
+/** Images of a model: they are in a field `images` of the message, as in chat completions, because this API has no part for them. */
 import { describe, expect, it } from 'vitest';
 import { answers, streams } from '../../../_kit/upstream.ts';
 import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
@@ -6,7 +6,7 @@ import type { TestGateway } from '../../../_kit/gateway.ts';
 import { gatewayOf, provider } from '../../../core/scene.ts';
 import { able, nativeAnswer, respond, said, streamOf } from './stage.ts';
 
-/** One model that draws, and one of this API. */
+/** One model that makes images, and one of this API. */
 async function scene(): Promise<{ gateway: TestGateway; up: ScriptedUpstream }> {
   const up = await provider();
   const model = (id: string, providerId: string): object => ({ id, free: true, providers: [{ providerId, externalId: id, ...able, reasoning: { max_tokens: true } }] });

@@ -1,4 +1,4 @@
-/** Responses that are kept in the log: what can be done with them, by whom, and until when. */
+/** Responses that are kept in the log: their uses, their owner and their end. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,8 +25,8 @@ const remove = async (gateway: TestGateway, id: string, headers: Record<string, 
 const weather = { type: 'function', name: 'weather', parameters: { type: 'object' } };
 const calling = completion('Let me look.', { reasoning_content: 'I look.', tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }] });
 
-describe('a response that is kept', () => {
-  it('is given again as it was, plain and streamed', async () => {
+describe('a kept response', () => {
+  it('is returned as it was, plain and streamed', async () => {
     const stream = streams([event({ reasoning_content: 'I look.' }), event({ content: 'Let me ' }), event({ content: 'look.' }), event({ tool_calls: [{ index: 0, id: 'c1', type: 'function', function: { name: 'weather', arguments: '{}' } }] }), event({}, 'tool_calls'), 'data: [DONE]\n\n']);
     const up = await provider(answers(calling), stream);
     const gateway = await logging(oneUpstream(up.url));
@@ -39,7 +39,7 @@ describe('a response that is kept', () => {
     expect(await (await get(gateway, response.id)).json()).toEqual({ ...response, usage: null });
   });
 
-  it('is given again with state that came after its text where it was, plain and streamed', async () => {
+  it('is returned with a state after its text at its place, plain and streamed', async () => {
     const body = { candidates: [{ content: { role: 'model', parts: [{ text: 'I look.', thought: true }, { text: 'Mild.' }, { text: '', thoughtSignature: 'sig-late' }] }, finishReason: 'STOP' }] };
     const up = await provider(answers(body), streams([`data: ${JSON.stringify(body)}\n\n`]));
     const gateway = await logging({ providers: { two: { dialect: 'gemini', base_url: up.url, api_key: 'k' } }, models: [{ id: 'parts', free: true, providers: [{ providerId: 'two', externalId: 'gemini-2.5-flash', streaming: true, reasoning: { max_tokens: true } }] }] });
@@ -48,7 +48,7 @@ describe('a response that is kept', () => {
     for (const given of [plain, response]) expect(await (await get(gateway, given.id)).json()).toMatchObject({ output: given.output });
   });
 
-  it('is given again with items that only its provider knows', async () => {
+  it('is returned with items that only its provider knows', async () => {
     const search = { id: 'ws_1', type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } };
     const up = await provider(nativeAnswer([said('One.', { phase: 'commentary' }), search, { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'A.' }, { type: 'summary_text', text: 'B.' }], encrypted_content: 'sealed' }, said('Two.')], { service_tier: 'flex' }));
     const gateway = await logging(nativeUpstream(up.url));
@@ -57,7 +57,7 @@ describe('a response that is kept', () => {
     expect(await (await get(gateway, response.id)).json()).toEqual(response);
   });
 
-  it('is gone on from: the whole conversation goes to the provider, without the instructions', async () => {
+  it('can be continued: the whole conversation goes to the provider, without the instructions', async () => {
     const up = await provider(answers(calling), answers(completion('It is mild.')), answers(completion('Yes.')));
     const gateway = await logging(oneUpstream(up.url));
     const one = await respond(gateway, { input: 'Weather?', instructions: 'Old.', tools: [weather] });
@@ -74,7 +74,7 @@ describe('a response that is kept', () => {
     ]);
   });
 
-  it('is gone on from with the tools that stood in its conversation', async () => {
+  it('can be continued with the tools of its conversation', async () => {
     const up = await provider(answers(calling));
     const gateway = await logging(oneUpstream(up.url));
     const one = await respond(gateway, { input: [{ type: 'additional_tools', role: 'developer', tools: [weather] }, { role: 'user', content: 'Weather?' }] });
@@ -83,7 +83,7 @@ describe('a response that is kept', () => {
     expect(one.tools).toEqual([]);
   });
 
-  it('is gone on from with the tools that a search found', async () => {
+  it('can be continued with the tools that a search found', async () => {
     const up = await provider(answers(completion('', { tool_calls: [{ id: 'c1', type: 'function', function: { name: 'tool_search', arguments: '{"query":"w"}' } }] })), answers(calling));
     const gateway = await logging(oneUpstream(up.url));
     const search = { type: 'tool_search', execution: 'client' };
@@ -96,7 +96,7 @@ describe('a response that is kept', () => {
     expect(output).toMatchObject([{ type: 'tool_search_call', arguments: { query: 'w' } }]);
   });
 
-  it('lends its items to a request that refers to them', async () => {
+  it('gives its items to a request that refers to them', async () => {
     const up = await provider(answers(calling), answers(completion('It is mild.')));
     const gateway = await logging(oneUpstream(up.url));
     const { output } = await respond(gateway, { input: 'Weather?', tools: [weather] });
@@ -107,7 +107,7 @@ describe('a response that is kept', () => {
     expect([reply.status, await errorOf(reply)]).toMatchObject([400, { param: 'input[0]', message: expect.stringContaining('Send the item itself') }]);
   });
 
-  it('is refused as a stream, which a client would read as a response without events', async () => {
+  it('is not returned as a stream, which a client would read as a response without events', async () => {
     const gateway = await logging(oneUpstream((await provider()).url));
     const { id } = await respond(gateway, {});
     const reply = await get(gateway, `${id}?stream=true`);
@@ -115,7 +115,7 @@ describe('a response that is kept', () => {
     expect((await get(gateway, `${id}?stream=false`)).status).toBe(200);
   });
 
-  it('is there for its own key alone', async () => {
+  it('is only for its own key', async () => {
     const up = await provider();
     const gateway = await logging({ ...oneUpstream(up.url), keys });
     const { id } = await respond(gateway, {}, as('first'));
@@ -142,7 +142,7 @@ describe('a response of another gateway', () => {
   const madeAt = 0x01a20399cca1;
   const record = { id, outcome: 'answered' as const, path: '/v1/responses', request: { messages: [], door: { store: true, previous_response_id: null, parameters: {} } }, response: { choices: [{ text: 'Yes.', reasoning: '', finishReason: 'completed' }], outline: [['text', 4]] }, key: null };
 
-  it.each([['was asked for a moment ago', 10], ['took ten minutes', 600_000]])('is waited for where it %s', async (_, ageMs) => {
+  it.each([['was made a moment ago', 10], ['took ten minutes', 600_000]])('is waited for where it %s', async (_, ageMs) => {
     const log = memoryLog();
     const kept = createKeptResponses({ readerOf: () => log, clock: () => madeAt + ageMs });
     const asked = kept.find(`resp_${id.replaceAll('-', '')}`, { key: null });
@@ -162,7 +162,7 @@ describe('a response of another gateway', () => {
 });
 
 describe('references of one request', () => {
-  /** The id of an item of a request of this moment: a log that does not have it yet is asked again for a while. */
+  /** The id of an item of a request of this moment: the log is asked again for a while if it does not have the item yet. */
   const itemOf = (at: number): string => `msg_${Date.now().toString(16).padStart(12, '0')}7${at.toString(16).padStart(19, '0')}0000`;
   const askWith = async (references: readonly string[]) => {
     const log = memoryLog();
@@ -172,13 +172,13 @@ describe('references of one request', () => {
     return { asked: get.mock.calls.map(([id]) => id), reply };
   };
 
-  it('are looked up until one is not there: a body has room for a hundred thousand', async () => {
+  it('are looked up until one is missing, because a body may have a hundred thousand', async () => {
     const { asked, reply } = await askWith([1, 2, 3].map(itemOf));
     expect([new Set(asked).size, reply.status, (await errorOf(reply)).param]).toEqual([1, 400, 'input[0]']);
   });
 });
 
-it('a log that could not say once whether it keeps bodies is asked again', async () => {
+it('a log that once failed to say whether it keeps bodies is asked again', async () => {
   const log = memoryLog();
   vi.spyOn(log, 'status').mockRejectedValueOnce(new Error('away'));
   const gateway = await gatewayOf(oneUpstream((await provider()).url), { plugins: [probe(({ log: tap }) => tap.provide(log))] });
@@ -197,7 +197,7 @@ describe('a response is not kept', () => {
     expect([reply.status, (await errorOf(reply)).message]).toEqual([400, expect.stringContaining('is kept for this key')]);
   });
 
-  it('where the log keeps no bodies, and then nothing can be gone on from', async () => {
+  it('where the log keeps no bodies, and it cannot be continued then', async () => {
     const gateway = await logging(oneUpstream((await provider()).url), false);
     const { id, store } = await respond(gateway, {});
     expect([store, (await get(gateway, id)).status]).toEqual([false, 404]);
@@ -207,13 +207,13 @@ describe('a response is not kept', () => {
     }
   });
 
-  it('where it is asked for with its body kept out of the log: that is a 400', async () => {
+  it('where the request also keeps its body out of the log: that is a 400', async () => {
     const gateway = await logging(oneUpstream((await provider()).url));
     const reply = await ask(gateway, { store: true }, { 'x-log-bodies': 'off' });
     expect([reply.status, (await errorOf(reply)).param]).toEqual([400, 'store']);
   });
 
-  it('where it is a request of another door', async () => {
+  it('where its request came from another endpoint', async () => {
     const gateway = await logging(oneUpstream((await provider()).url));
     await (await gateway.chat({})).json();
     expect((await get(gateway, `resp_${gateway.records[0]?.id.replaceAll('-', '')}`)).status).toBe(404);
@@ -225,7 +225,7 @@ describe('a response is not kept', () => {
   });
 });
 
-it('is looked through once, however many references are to its items', async () => {
+it('a kept response is searched once, however many references are to its items', async () => {
   const idOf = (at: number): string => `fc_01a215a98b4b7000800000dfc553b269${at.toString(16).padStart(4, '0')}`;
   const output = Array.from({ length: 60_000 }, (_, at) => ({ id: idOf(at), type: 'function_call' }));
   const kept = { keepsBodies: () => Promise.resolve(true), forget: () => Promise.resolve(false), find: () => Promise.resolve({ response: { output }, messages: [] }) };

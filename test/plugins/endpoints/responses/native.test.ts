@@ -1,4 +1,4 @@
-/** The door before a provider that speaks this API itself: nothing that either side knows is lost on the way. */
+/** The Responses API with a provider that has this API too: no field of either side is lost. */
 import { describe, expect, it } from 'vitest';
 import type { Chunk } from '../../../../core/chat.ts';
 import { rewriteText } from '../../../../core/pipeline/rewrite-text.ts';
@@ -18,7 +18,7 @@ const search = { id: 'ws_1', type: 'web_search_call', status: 'completed', actio
 const citation = { type: 'url_citation', url: 'https://example.org/', title: 'T', start_index: 0, end_index: 4 };
 
 describe('a request', () => {
-  it('reaches the provider with all that it has', async () => {
+  it('reaches the provider with all fields', async () => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     const body = {
       instructions: 'Be terse.', metadata: { job: '7' }, truncation: 'auto', service_tier: 'flex', prompt_cache_key: 'k', safety_identifier: 's', max_tool_calls: 3, top_logprobs: 2, a_field_of_tomorrow: { deep: [1] }, prompt: { id: 'p' },
@@ -35,7 +35,7 @@ describe('a request', () => {
     expect(sent).toEqual({ ...body, tools: undefined });
   });
 
-  it('has the effort max, for which the other formats have no word', async () => {
+  it('has the effort max, which other formats do not have', async () => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     const reply = await ask(gateway, { model: 'native', reasoning: { effort: 'max' } });
     expect([up.asked[0]?.json['reasoning'], reply.headers.get('x-adjusted')]).toEqual([{ effort: 'max' }, null]);
@@ -49,14 +49,14 @@ describe('a request', () => {
     expect([up.asked[0]?.json['reasoning'], reply.headers.get('x-adjusted')]).toEqual([{ effort: 'xhigh' }, 'reasoning_effort: taken as xhigh']);
   });
 
-  it('has the effort xhigh in place of max at a provider of another format', async () => {
+  it('has the effort xhigh instead of max at a provider of another format', async () => {
     const up = await provider();
     const gateway = await gatewayOf(oneUpstream(up.url));
     const reply = await ask(gateway, { model: 'thinker', reasoning: { effort: 'max' } });
     expect([up.asked[0]?.json['reasoning_effort'], reply.headers.get('x-adjusted')]).toEqual(['xhigh', 'reasoning_effort: taken as xhigh']);
   });
 
-  it('has the tools that stand in the conversation there alone', async () => {
+  it('has the tools of the conversation only in the conversation', async () => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     const input = [{ type: 'additional_tools', id: 'at_1', role: 'developer', tools: [flat, { type: 'web_search' }, { type: 'namespace', name: 'files', tools: [custom] }] }, { role: 'user', content: 'hi' }];
     await respond(gateway, { model: 'native', input });
@@ -64,7 +64,7 @@ describe('a request', () => {
     expect(up.asked.map(({ json }) => [json['input'][0], json['tools']])).toEqual([[input[0], undefined], [input[0], [flat]]]);
   });
 
-  it('has its items in the order and with the fields in which they came', async () => {
+  it('has its items with their order and their fields', async () => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     const input = [
       { role: 'user', content: [{ type: 'input_text', text: 'hi', prompt_cache_breakpoint: { mode: 'explicit' } }, { type: 'input_image', file_id: 'file_1', detail: 'auto' }, { type: 'input_file', file_id: 'file_2' }, { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } }] },
@@ -84,18 +84,18 @@ describe('a request', () => {
   it.each([
     ['of the caller', { call_id: 'call_s', execution: 'client' }],
     ['of the provider', { execution: 'server' }],
-  ])('has a search for tools %s as it came', async (_, run) => {
+  ])('has a search for tools %s unchanged', async (_, run) => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     const tool = { type: 'tool_search', execution: run.execution, parameters: { type: 'object' } };
     const made = { type: 'tool_search_call', status: 'completed', arguments: { query: 'tide' }, ...run };
     const input = [{ role: 'user', content: 'hi' }, { role: 'assistant', content: 'Let me see.' }, { ...made, id: 'tsc_1' }, { type: 'tool_search_output', id: 'tso_1', status: 'completed', tools: [{ ...flat, defer_loading: true }], ...run }];
     const { tools } = await respond(gateway, { model: 'native', input, tools: [tool] });
     expect([tools, up.asked[0]?.json['tools']]).toEqual([[tool], [tool]]);
-    // the id of a call that the caller answers is left out, as that of all his calls
+    // the id of a call that the caller answers is left out, like those of all calls of the caller
     expect(up.asked[0]?.json['input'].slice(1)).toEqual([input[1], 'call_id' in run ? made : input[2], input[3]]);
   });
 
-  it('has a search for tools under an id that is short enough', async () => {
+  it('has a search for tools with an id that is short enough', async () => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     const ran = { call_id: 'x'.repeat(65), execution: 'client' };
     await respond(gateway, { model: 'native', input: [{ role: 'user', content: 'hi' }, { type: 'tool_search_call', arguments: {}, ...ran }, { type: 'tool_search_output', tools: [], ...ran }] });
@@ -104,7 +104,7 @@ describe('a request', () => {
     expect(other).toBe(one);
   });
 
-  it('chooses a custom tool as one', async () => {
+  it('can choose a custom tool', async () => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     await respond(gateway, { model: 'native', tools: [custom], tool_choice: { type: 'custom', name: 'run_sql' } });
     expect(up.asked[0]?.json['tool_choice']).toEqual({ type: 'custom', name: 'run_sql' });
@@ -151,11 +151,11 @@ const events = [
 ];
 
 const more = { service_tier: 'flex', a_field_of_tomorrow: 1, tool_usage: { web_search: { num_requests: 1 } } };
-/** The items without what is the gateway's: ids and opaque strings. */
+/** The items without the gateway's own ids and opaque strings. */
 const bare = (output: readonly any[]): object[] => output.map((item) => ({ ...item, id: undefined, encrypted_content: item.encrypted_content === undefined ? undefined : 'present' }));
 
 describe('an answer', () => {
-  it('comes with all of its items, their order and their fields', async () => {
+  it('has all of its items, with their order and their fields', async () => {
     const { gateway } = await behind(nativeAnswer(items, more));
     const response = await respond(gateway, { model: 'native', tools: [flat, custom] });
     expect(bare(response.output)).toEqual(bare(items));
@@ -165,7 +165,7 @@ describe('an answer', () => {
     expect(response.output[2].id).toBe('ws_1');
   });
 
-  it('comes as a stream with the same items, and with the events of tools that the provider runs', async () => {
+  it('is a stream with the same items, and with the events of tools that the provider runs', async () => {
     const { gateway } = await behind(nativeStream(events, nativeBody(items, more)));
     const { response, types, events: got } = await streamOf(gateway, { model: 'native', tools: [flat, custom] });
     expect(bare(response.output)).toEqual(bare(items));
@@ -175,14 +175,14 @@ describe('an answer', () => {
     expect(types.filter((type) => type === 'response.output_text.annotation.added')).toHaveLength(1);
   });
 
-  it('has each piece in its own item where the provider tells of two items at a time', async () => {
+  it('has each piece in its own item where the provider streams two items at a time', async () => {
     const delta = (at: number, text: string): object => ({ type: 'response.output_text.delta', output_index: at, content_index: 0, delta: text });
     const { gateway } = await behind(nativeStream([added(0, { type: 'message', id: 'a' }), delta(0, 'One '), added(1, { type: 'message', id: 'b' }), delta(1, 'two '), delta(0, 'three.'), delta(1, 'four.'), done(1, said('two four.')), done(0, said('One three.'))], nativeBody([])));
     const { response } = await streamOf(gateway, { model: 'native' });
     expect(response.output.map(({ content }: any) => content[0].text)).toEqual(['One three.', 'two four.']);
   });
 
-  it('keeps a thought that is no summary apart from one that is', async () => {
+  it('keeps full reasoning apart from a summary', async () => {
     const thought = { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'Raw.' }, { type: 'reasoning_text', text: 'More.' }] };
     const { gateway } = await behind(nativeAnswer([thought, said('Yes.')]), nativeStream([added(0, { type: 'reasoning', summary: [] }), { type: 'response.reasoning_text.delta', output_index: 0, content_index: 0, delta: 'Raw.' }, done(0, thought)], nativeBody([])));
     expect(bare((await respond(gateway, { model: 'native' })).output)[0]).toMatchObject(thought);
@@ -191,7 +191,7 @@ describe('an answer', () => {
     expect(types.filter((type) => type === 'response.reasoning_text.done')).toHaveLength(2);
   });
 
-  it('goes back as it came, with the state of each thought before what it led to', async () => {
+  it('goes back as it came, with the state of each thought before its next item', async () => {
     const { gateway, up } = await behind(nativeAnswer(items), nativeAnswer([said('Fine.')]));
     const { output } = await respond(gateway, { model: 'native', tools: [flat, custom] });
     const results = [{ type: 'function_call_output', call_id: 'c1', output: 'x' }, { type: 'custom_tool_call_output', call_id: 'c2', output: '1 row' }];
@@ -208,7 +208,7 @@ describe('an answer', () => {
     ]);
   });
 
-  it('moves on to nobody else for the head of an item alone', async () => {
+  it('is not retried at another provider because only the head of an item came', async () => {
     const [broken, other] = [await provider(nativeStream(events.slice(0, 1), {})), await provider(nativeStream([], nativeBody([said('Yes.')])))];
     broken.script((response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`event: response.output_item.added\ndata: ${JSON.stringify(events[0])}\n\n`));
     const config = nativeUpstream(broken.url) as any;
@@ -219,7 +219,7 @@ describe('an answer', () => {
     expect((await streamOf(gateway, { model: 'native' })).response.model).toBe('second/native');
   });
 
-  it('has text that a plugin holds back and changes, each in its own item', async () => {
+  it('has the text that a plugin delays and changes in the right items', async () => {
     const up = await provider(nativeStream(events, nativeBody(items)));
     const capitals = probe(({ hooks }) => hooks.opened.tap((source) => rewriteText(source, ({ kind }) => (kind !== 'text' ? null : held()))));
     const gateway = await gatewayOf(nativeUpstream(up.url), { plugins: [capitals] });
@@ -237,7 +237,7 @@ describe('an answer', () => {
     expect(up.asked[1]?.json['input'][0]).toEqual({ type: 'custom_tool_call', call_id: 'x1', name: 'x_search', input: '{}' });
   });
 
-  it('has no marks of items for callers of other doors', async () => {
+  it('has no markers of items for callers of other endpoints', async () => {
     const seen: Chunk[] = [];
     const up = await provider(nativeStream(events, nativeBody(items)));
     const watch = probe(({ hooks }) => hooks.chunk.tap((chunk) => (seen.push(chunk), chunk)));
@@ -249,7 +249,7 @@ describe('an answer', () => {
   });
 });
 
-/** Holds all of a text back until it ends, and gives it in capitals. */
+/** Holds a text back until its end, and gives it in capitals. */
 function held(): { push(piece: string): string; end(): string } {
   let text = '';
   return { push: (piece) => ((text += piece), ''), end: () => text.toUpperCase() };

@@ -1,4 +1,4 @@
-/** What the tests of this door share: requests to it, its streams read with their grammar, and providers of this form. */
+/** Shared helpers for tests of the Responses API: requests, a checked reader of streams, and providers with this API. */
 import { expect } from 'vitest';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import type { Step } from '../../../_kit/upstream.ts';
@@ -6,7 +6,7 @@ import { answers, streams } from '../../../_kit/upstream.ts';
 
 export const able = { streaming: true, tools: true, vision: true, parallelToolCalls: true, cancellation: true };
 
-/** One provider that speaks this API itself, behind the model `native`. */
+/** One provider with this API, for the model `native`. */
 export const nativeUpstream = (url: string, more: Record<string, unknown> = {}): Record<string, unknown> => ({
   providers: { own: { dialect: 'openai-responses', base_url: url, api_key: 'own-key' } },
   models: [{ id: 'native', free: true, providers: [{ providerId: 'own', externalId: 'native-1', ...able, reasoning: { efforts: ['low', 'high'], max_tokens: false, exposes: 'text' } }] }],
@@ -33,7 +33,7 @@ export interface ReadStream {
   deltas(type: string): string;
 }
 
-/** A stream, read to its end. Checks what holds for every stream: names, numbers, where it begins, and that deltas add up to what their ends say. */
+/** Reads a stream to its end. Checks the rules of every stream: names, sequence numbers, the first event, and that the deltas add up to the text of the end event. */
 export async function streamOf(gateway: TestGateway, body: object): Promise<ReadStream> {
   return readStream(await (await ask(gateway, { ...body, stream: true })).text());
 }
@@ -63,7 +63,7 @@ export function readStream(raw: string): ReadStream {
   return { events, types: events.map(({ type }) => type), response, deltas: (type) => events.filter((event) => event.type === type).map(({ delta }) => delta).join('') };
 }
 
-/** The body of an answer of a provider of this form. */
+/** The body of an answer of a provider with this API. */
 export const nativeBody = (output: readonly object[], more: object = {}): object => ({
   id: 'resp_up', object: 'response', created_at: 1, status: 'completed', error: null, incomplete_details: null, model: 'native-1', output,
   usage: { input_tokens: 9, input_tokens_details: { cached_tokens: 4 }, output_tokens: 5, output_tokens_details: { reasoning_tokens: 2 }, total_tokens: 14 },
@@ -72,7 +72,7 @@ export const nativeBody = (output: readonly object[], more: object = {}): object
 
 export const nativeAnswer = (output: readonly object[], more: object = {}): Step => answers(nativeBody(output, more));
 
-/** A streamed answer of a provider of this form: these events, and the body at the end. */
+/** A streamed answer of a provider with this API: these events, and the body at the end. */
 export const nativeStream = (events: readonly object[], body: object): Step =>
   streams([{ type: 'response.created', response: { id: 'resp_up', status: 'in_progress', output: [] } }, ...events, { type: 'response.completed', response: body }].map((event, at) => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify({ ...event, sequence_number: at })}\n\n`));
 

@@ -1,4 +1,4 @@
-/** Reasoning state of providers of other forms, in items of this one: where it stands, and where it goes. */
+/** Reasoning state of providers with other APIs, in items of this API: its place, and the provider that gets it back. */
 import { describe, expect, it } from 'vitest';
 import { answers, streams } from '../../../_kit/upstream.ts';
 import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
@@ -8,7 +8,7 @@ import { able, ask, respond, streamOf } from './stage.ts';
 
 const reasoning = { max_tokens: true, exposes: 'text' };
 
-/** One provider of Messages and one of contents, each behind a model that thinks; and one that takes no state. */
+/** A provider of Messages and one of Gemini, each with a model that thinks; and one that takes no state. */
 async function behind(...steps: Step[]): Promise<{ gateway: TestGateway; up: ScriptedUpstream }> {
   const up = await provider(...steps);
   const model = (id: string, providerId: string, externalId: string): object => ({ id, free: true, providers: [{ providerId, externalId, ...able, reasoning }] });
@@ -37,7 +37,7 @@ function blockEvents(content: readonly any[]): string[] {
   return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
 }
 const blocks = (...content: readonly any[]): Step => streams(blockEvents(content));
-/** The blocks, and then nothing more, for as long as the gateway waits. */
+/** The blocks, and then nothing more while the gateway waits. */
 const unended = (...content: readonly any[]): Step => streams(blockEvents(content).slice(0, -2), { end: 'hang' });
 
 const parts = (...events: readonly object[][]): Step =>
@@ -51,7 +51,7 @@ const result = { type: 'function_call_output', call_id: 'toolu_1', output: '20' 
 const kindsOf = (output: readonly any[]): string[] => output.map(({ type, encrypted_content: opaque }) => (opaque === undefined ? type : `${type}*`));
 
 describe('the state of a thought', () => {
-  it('is in the item of its text, and a sealed thought is an item of its own, each at its place', async () => {
+  it('is in the item of its text, and an encrypted thought is a separate item, each at its place', async () => {
     const { gateway } = await behind(blocks(sealed, thought, { type: 'text', text: 'Let me look.' }, { ...thought, signature: 'sig-2' }, use));
     const { response, events } = await streamOf(gateway, { ...asked, model: 'blocks' });
     expect(kindsOf(response.output)).toEqual(['reasoning*', 'reasoning*', 'message', 'reasoning*', 'function_call']);
@@ -68,7 +68,7 @@ describe('the state of a thought', () => {
     expect(up.asked[1]?.json['messages'][1].content).toEqual(content);
   });
 
-  it('is left out elsewhere, and the reply says so', async () => {
+  it('is left out for other providers, and the reply says so', async () => {
     const { gateway, up } = await behind(blocks(thought, { type: 'text', text: 'Yes.' }));
     const { response } = await streamOf(gateway, { ...asked, model: 'blocks' });
     const reply = await ask(gateway, { ...asked, model: 'stranger', stream: true, input: [{ role: 'user', content: 'hi' }, ...response.output, { role: 'user', content: 'Sure?' }] });
@@ -77,7 +77,7 @@ describe('the state of a thought', () => {
     expect(JSON.stringify(up.asked[1]?.json)).not.toContain('sig-1');
   });
 
-  it('that did not come from here goes to nobody, and the reply says so', async () => {
+  it('that is not from this gateway goes to no provider, and the reply says so', async () => {
     const { gateway, up } = await behind(blocks({ type: 'text', text: 'Yes.' }));
     const reply = await ask(gateway, { ...asked, model: 'blocks', stream: true, input: [{ role: 'user', content: 'hi' }, { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA-of-somebody' }, { role: 'assistant', content: 'Yes.' }, { role: 'user', content: 'Sure?' }] });
     await reply.text();
@@ -85,7 +85,7 @@ describe('the state of a thought', () => {
     expect(JSON.stringify(up.asked[0]?.json)).not.toContain('somebody');
   });
 
-  it('that comes in the middle of a text leaves the text one item', async () => {
+  it('that comes in the middle of a text does not split the item of the text', async () => {
     const signed = (text: string): object => ({ text, thoughtSignature: `sig-${text.length}` });
     const { gateway, up } = await behind(parts([{ text: 'I look.', thought: true }], [signed('It is')], [{ text: ' mild.' }]), parts([{ text: 'Yes.' }]));
     const { response } = await streamOf(gateway, { ...asked, model: 'parts' });
@@ -95,7 +95,7 @@ describe('the state of a thought', () => {
     expect(up.asked[1]?.json['contents'][1].parts).toEqual([signed('It is'), { text: ' mild.' }]);
   });
 
-  it('that comes after the text of a whole answer stands before it, and goes back to its place', async () => {
+  it('that comes after the text of a plain answer is before it, and goes back to its place', async () => {
     const content = { role: 'model', parts: [{ text: 'I look.', thought: true }, { text: 'Mild.' }, { text: '', thoughtSignature: 'sig-late' }] };
     const { gateway, up } = await behind(answers({ candidates: [{ content, finishReason: 'STOP' }], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 3, totalTokenCount: 8 } }), parts([{ text: 'Yes.' }]));
     const { output } = await respond(gateway, { ...asked, model: 'parts' });
@@ -105,7 +105,7 @@ describe('the state of a thought', () => {
     expect(up.asked[1]?.json['contents'][1].parts).toEqual([{ text: 'Mild.' }, { text: '', thoughtSignature: 'sig-late' }]);
   });
 
-  it('of a call stands after the call, which stays open for no longer than it must', async () => {
+  it('of a call is after the call, which stays open only as long as needed', async () => {
     const { gateway, up } = await behind(parts([{ functionCall: { name: 'weather', args: { city: 'Rome' } }, thoughtSignature: 'sig-call' }]), parts([{ text: 'Mild.' }]));
     const { response } = await streamOf(gateway, { ...asked, model: 'parts' });
     expect(kindsOf(response.output).toSorted()).toEqual(['function_call', 'reasoning*']);
@@ -118,7 +118,7 @@ describe('the state of a thought', () => {
     ['alone', [sealed], ['reasoning*']],
     ['after a thought', [thought, sealed], ['reasoning*', 'reasoning*']],
     ['after a call', [use, sealed], ['function_call', 'reasoning*']],
-  ])('is told as soon as it is known: %s', async (_, content, told) => {
+  ])('is sent as soon as it is known: %s', async (_, content, told) => {
     const { gateway } = await behind(unended(...content));
     const reply = await ask(gateway, { ...asked, model: 'blocks', stream: true });
     let text = '';
@@ -132,7 +132,7 @@ describe('the state of a thought', () => {
     }
   });
 
-  it('is marked as none where the caller asks for state and the provider gave none, and the text comes back all the same', async () => {
+  it('is marked as missing where the caller asks for state and the provider gave none, and the text still goes back', async () => {
     const up = await provider(streams([`data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { reasoning_content: 'I look.', content: 'Yes.' }, finish_reason: 'stop' }] })}\n\n`, 'data: [DONE]\n\n']));
     const gateway = await gatewayOf({ providers: { seek: { dialect: 'deepseek', base_url: up.url, api_key: 'k' } }, models: [{ id: 'seek', free: true, providers: [{ providerId: 'seek', externalId: 'deepseek-v4-pro', ...able, reasoning: true }] }] });
     const { response } = await streamOf(gateway, { model: 'seek', include: ['reasoning.encrypted_content'] });
@@ -145,13 +145,13 @@ describe('the state of a thought', () => {
 });
 
 describe('a thought in the log', () => {
-  it('is there as everywhere', async () => {
+  it('is in the log as for other endpoints', async () => {
     const { gateway } = await behind(blocks(thought, { type: 'text', text: 'Yes.' }));
     await streamOf(gateway, { ...asked, model: 'blocks' });
     expect(gateway.records[0]).toMatchObject({ reasoningContent: 'I look.', finishReason: 'completed', path: '/v1/responses' });
   });
 
-  it('is read from a plain answer too', async () => {
+  it('is logged from a plain answer too', async () => {
     const { gateway, up } = await behind();
     up.script((response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: 'm', type: 'message', role: 'assistant', content: [thought, { type: 'text', text: 'Yes.' }, sealed, use], stop_reason: 'tool_use', usage: { input_tokens: 5, output_tokens: 9 } })));
     expect(kindsOf((await respond(gateway, { ...asked, model: 'blocks' })).output)).toEqual(['reasoning*', 'message', 'reasoning*', 'function_call']);

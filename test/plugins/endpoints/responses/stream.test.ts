@@ -1,4 +1,4 @@
-/** Streams and plain replies of the door, over providers of chat completions. */
+/** Streams and plain replies of the Responses API, with providers of chat completions. */
 import { describe, expect, it } from 'vitest';
 import type { Chunk } from '../../../../core/chat.ts';
 import type { ReplyHead } from '../../../../core/pipeline/door.ts';
@@ -23,13 +23,13 @@ const weather = { type: 'function', name: 'weather', parameters: { type: 'object
 const sql = { type: 'custom', name: 'run_sql', description: 'Runs SQL', format: { type: 'grammar', syntax: 'lark', definition: 'start: /.+/' } };
 
 describe('a stream', () => {
-  it('holds one answer where the provider gives several, as a plain reply does', async () => {
+  it('has one answer where the provider gives several, like a plain reply', async () => {
     const second = (text: string): string => event({ content: text }).replace('"choices":[{"index":0', '"choices":[{"index":1');
     const { gateway } = await behind(chunks(event({ content: 'Heads' }), second('Tails'), event({ content: '.' }), event({}, 'stop')));
     expect((await streamOf(gateway, {})).response.output.map(({ content }: any) => content[0].text)).toEqual(['Heads.']);
   });
 
-  it('tells of a message from its beginning to its end', async () => {
+  it('has the events of a message from its beginning to its end', async () => {
     const { gateway } = await behind(streams(said('Hel', 'lo.')));
     const { types, deltas, response } = await streamOf(gateway, {});
     expect(types).toEqual([
@@ -41,7 +41,7 @@ describe('a stream', () => {
     expect(response.usage).toEqual({ input_tokens: 10, input_tokens_details: null, output_tokens: 5, output_tokens_details: null, total_tokens: 15 });
   });
 
-  it('has the summary of the thought before the answer, as an item of its own', async () => {
+  it('has the summary of the reasoning before the answer, as a separate item', async () => {
     const { gateway } = await behind(chunks(event({ reasoning_content: 'I th' }), event({ reasoning_content: 'ink.' }), event({ content: 'Yes.' }), event({}, 'stop')));
     const { response, types } = await streamOf(gateway, { model: 'thinker', reasoning: { effort: 'low', summary: 'auto' } });
     expect(response.output).toMatchObject([{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'I think.' }] }, { type: 'message' }]);
@@ -51,7 +51,7 @@ describe('a stream', () => {
     expect(response.output[0]).not.toHaveProperty('encrypted_content');
   });
 
-  it('has a thought whose provider tells of each piece as one item', async () => {
+  it('has one item for a thought that comes in pieces', async () => {
     const piece = (text: string): string => event({ reasoning: text, reasoning_details: [{ type: 'reasoning.text', text, index: 0 }] });
     const { gateway } = await behind(chunks(piece('I th'), piece('ink.'), event({ reasoning_details: [{ type: 'reasoning.text', signature: 'sig', index: 0 }] }), event({ content: 'Yes.' }), event({}, 'stop')));
     const { response } = await streamOf(gateway, { model: 'thinker', reasoning: { effort: 'low', summary: 'auto' }, include: ['reasoning.encrypted_content'] });
@@ -59,7 +59,7 @@ describe('a stream', () => {
     expect(fromOpaque(response.output[0].encrypted_content, 'I think.')).toMatchObject({ text: 'I think.', signature: 'sig' });
   });
 
-  it('keeps calls apart that come side by side', async () => {
+  it('keeps parallel calls apart', async () => {
     const { gateway } = await behind(chunks(call(0, 'call_a', 'weather'), call(1, 'call_b', 'weather'), more(0, '{"city":'), more(1, '{"city":"Oslo"}'), more(0, '"Rome"}'), event({}, 'tool_calls')));
     const { response } = await streamOf(gateway, { tools: [weather] });
     expect(response.output.map(({ type, call_id: id, name, arguments: text, status }: any) => [type, id, name, text, status])).toEqual([
@@ -74,14 +74,14 @@ describe('a stream', () => {
     expect(events.filter(({ type }) => type.startsWith('response.output_item')).map(({ type, output_index: at }) => [type.slice(21), at])).toEqual([['added', 0], ['done', 0], ['added', 1], ['done', 1], ['added', 2], ['done', 2]]);
   });
 
-  it('says a refusal as one', async () => {
+  it('has a refusal as a refusal', async () => {
     const { gateway } = await behind(chunks(event({ refusal: 'I ' }), event({ refusal: 'will not.' }), event({}, 'stop')));
     const { response, deltas } = await streamOf(gateway, {});
     expect(deltas('response.refusal.delta')).toBe('I will not.');
     expect(response.output[0].content).toEqual([{ type: 'refusal', refusal: 'I will not.' }]);
   });
 
-  it('gives the calls of a custom tool as plain text, torn anywhere', async () => {
+  it('gives the calls of a custom tool as plain text, in pieces of any size', async () => {
     const text = 'select "a\\b"\n-- \u{1f600} ä';
     const json = JSON.stringify({ input: text });
     const { gateway, up } = await behind(chunks(call(0, 'call_a', 'run_sql'), ...Array.from(json, (sign) => more(0, sign)), event({}, 'tool_calls')));
@@ -92,7 +92,7 @@ describe('a stream', () => {
     expect(up.asked[0]?.json['tools'][0].function).toMatchObject({ name: 'run_sql', parameters: { required: ['input'], properties: { input: { type: 'string', description: expect.stringContaining('start: /.+/') } } } });
   });
 
-  it('gives no half of a character: a model may write one as two escapes', async () => {
+  it('gives no half character, although a model may write one as two escapes', async () => {
     const { gateway } = await behind(chunks(call(0, 'call_a', 'run_sql', '{"input":"a\\ud83d'), more(0, '\\ude00b"}'), event({}, 'tool_calls')));
     const { events } = await streamOf(gateway, { tools: [sql] });
     expect(events.filter(({ type }) => type === 'response.custom_tool_call_input.delta').map(({ delta }) => delta)).toEqual(['a', '\u{1f600}b']);
@@ -103,7 +103,7 @@ describe('a stream', () => {
     expect((await streamOf(gateway, { tools: [sql] })).response.output[0].input).toBe('');
   });
 
-  it('gives the text of a custom tool that a model wrote at length in another form, torn anywhere', async () => {
+  it('gives the text of a custom tool in a long other JSON form, in pieces of any size', async () => {
     const text = 'select '.repeat(100);
     const { gateway } = await behind(chunks(call(0, 'call_a', 'run_sql'), ...Array.from(JSON.stringify({ sql: text }), (sign) => more(0, sign)), event({}, 'tool_calls')));
     expect((await streamOf(gateway, { tools: [sql] })).response.output).toMatchObject([{ input: text }]);
@@ -115,7 +115,7 @@ describe('a stream', () => {
     expect(types.lastIndexOf('response.function_call_arguments.delta')).toBeLessThan(types.indexOf('response.output_item.done'));
   });
 
-  it('calls the tools of a namespace by their own names', async () => {
+  it('has calls of the tools of a namespace under their own names', async () => {
     const { gateway, up } = await behind(chunks(call(0, 'call_a', 'files__read', '{}'), event({}, 'tool_calls')));
     const namespace = { type: 'namespace', name: 'files', description: 'Files', tools: [{ type: 'function', name: 'read', parameters: { type: 'object' } }, { type: 'function', name: 'write' }] };
     const { response } = await streamOf(gateway, { tools: [namespace] });
@@ -127,7 +127,7 @@ describe('a stream', () => {
     expect(up.asked[1]?.json['messages'][1].tool_calls[0].function.name).toBe('files__read');
   });
 
-  it('calls the tools that stand in the conversation, as Codex declares them', async () => {
+  it('has calls of tools that are declared in the conversation, as Codex does', async () => {
     const { gateway, up } = await behind(chunks(call(0, 'call_a', 'code__exec', '{"input":"ls"}'), event({}, 'tool_calls')));
     const added = (...tools: object[]): object => ({ type: 'additional_tools', role: 'developer', tools });
     const input = [added({ type: 'namespace', name: 'code', tools: [{ type: 'custom', name: 'exec' }, { type: 'function', name: 'wait', description: 'Old.' }] }), { role: 'user', content: 'hi' }, added({ type: 'namespace', name: 'code', tools: [{ type: 'function', name: 'wait', description: 'New.' }] })];
@@ -142,7 +142,7 @@ describe('a stream', () => {
     expect(up.asked[1]?.json['messages'].slice(1)).toMatchObject([{ tool_calls: [{ function: { name: 'code__exec', arguments: '{"input":"ls"}' } }] }, { role: 'tool', content: 'a.txt' }]);
   });
 
-  it('searches for tools, where the caller runs the search, and calls what it found', async () => {
+  it('has a search for tools that the caller runs, and calls of the found tools', async () => {
     const { gateway, up } = await behind(chunks(call(0, 'call_a', 'tool_search', '{"que'), more(0, 'ry":"tide"}'), event({}, 'tool_calls')), chunks(call(0, 'call_b', 'mcp__harbour__tide', '{}'), event({}, 'tool_calls')));
     const search = { type: 'tool_search', execution: 'client', description: 'Finds tools.', parameters: { type: 'object', properties: { query: { type: 'string' } } } };
     const first = await streamOf(gateway, { tools: [search] });
@@ -166,12 +166,12 @@ describe('a stream', () => {
   it.each([
     ['nothing', '', {}],
     ['a half', '{"query":"ti', '{"query":"ti'],
-  ])('gives a search whose arguments are %s what the model said', async (_, said, given) => {
+  ])('gives a search whose arguments are %s the text of the model', async (_, said, given) => {
     const { gateway } = await behind(chunks(call(0, 'call_a', 'tool_search', said), event({}, 'length')));
     expect((await streamOf(gateway, { tools: [{ type: 'tool_search', execution: 'client' }] })).response.output[0].arguments).toEqual(given);
   });
 
-  it('is incomplete where the answer was cut at a limit, and so is its last item', async () => {
+  it('is incomplete where the answer was cut at a limit, like its last item', async () => {
     const { gateway } = await behind(chunks(event({ content: 'Once upon' }), event({}, 'length')));
     const { response, types } = await streamOf(gateway, { max_output_tokens: 20 });
     expect(types.at(-1)).toBe('response.incomplete');
@@ -188,13 +188,13 @@ describe('a stream', () => {
     expect(response).toMatchObject({ status: 'failed', error: { code: 'upstream_truncated' }, output: [{ content: [{ text: 'Hel' }] }] });
   });
 
-  it('is a status where the provider fails before its first piece', async () => {
+  it('is an error status where the provider fails before its first piece', async () => {
     const { gateway } = await behind(answers({ error: { message: 'down' } }, { status: 503 }));
     const reply = await ask(gateway, { stream: true });
     expect([reply.status, (await errorOf(reply)).code]).toEqual([503, 'upstream_unavailable']);
   });
 
-  it('says the same as the plain reply', async () => {
+  it('has the same content as the plain reply', async () => {
     const message = { reasoning_content: 'I think.', tool_calls: [{ id: 'call_a', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }] };
     const { gateway } = await behind(answers(completion('Let me look.', message)), chunks(event({ reasoning_content: 'I think.' }), event({ content: 'Let me look.' }), call(0, 'call_a', 'weather', '{"city":"Rome"}'), event({}, 'tool_calls')));
     const plain = await respond(gateway, { model: 'thinker', tools: [weather] });
@@ -206,7 +206,7 @@ describe('a stream', () => {
 });
 
 describe('a response', () => {
-  it('repeats what was asked', async () => {
+  it('repeats the fields of the request', async () => {
     const { gateway } = await behind(answers(completion('Yes.')));
     const asked = { instructions: 'Be terse.', metadata: { job: '7' }, temperature: 0.5, top_p: 0.9, max_output_tokens: 99, tools: [{ ...weather, strict: true, description: 'W' }], tool_choice: 'required', truncation: 'disabled', parallel_tool_calls: false, user: 'u', text: { verbosity: 'low' } };
     const response = await respond(gateway, asked);
@@ -214,7 +214,7 @@ describe('a response', () => {
     expect(Object.keys(response)).toEqual(expect.arrayContaining(['id', 'created_at', 'error', 'incomplete_details', 'reasoning', 'background', 'usage', 'status']));
   });
 
-  it('has no counts that nobody gave', async () => {
+  it('has no counts that the provider did not give', async () => {
     const { gateway } = await behind(answers({ ...completion('Yes.'), usage: undefined }));
     expect((await respond(gateway, {})).usage).toBeNull();
   });
@@ -226,13 +226,13 @@ describe('a response', () => {
     expect(responseOf(pieces, head)).toMatchObject({ output: [{ content: [{ text: 'a', logprobs: { length: 200_000 } }] }] });
   });
 
-  it('shows citations in the form of this API', async () => {
+  it('has citations in the form of this API', async () => {
     const citation = { type: 'url_citation', url_citation: { url: 'https://example.org/', title: 'T', start_index: 0, end_index: 4 } };
     const { gateway } = await behind(answers(completion('Yes.', { annotations: [citation] })));
     expect((await respond(gateway, {})).output[0].content[0].annotations).toEqual([{ type: 'url_citation', ...citation.url_citation }]);
   });
 
-  it('has the input of a custom tool also where the model did not keep to the form', async () => {
+  it('has the input of a custom tool also where the model used another form', async () => {
     const { gateway } = await behind(answers(completion('', { tool_calls: ['{"sql":"select 1"}', '"select 2"', 'select 3', '{}'].map((text, at) => ({ id: `call_${at}`, type: 'function', function: { name: 'run_sql', arguments: text } })) })));
     expect((await respond(gateway, { tools: [sql] })).output.map(({ input }: any) => input)).toEqual(['select 1', 'select 2', 'select 3', '']);
   });

@@ -1,4 +1,4 @@
-/** What `gateway logs` and `gateway stats` read from the command line. */
+/** The flags of `gateway logs` and `gateway stats`. */
 import { describe, expect, it } from 'vitest';
 import { findCommand, parseArguments } from '../../../../../core/cli/command-line.ts';
 import { commandHelp } from '../../../../../core/cli/help.ts';
@@ -12,7 +12,7 @@ import { dollars, duration } from '../../../../../plugins/endpoints/logs/command
 import { logsSelection, statsSelection } from '../../../../../plugins/endpoints/logs/commands/flags.ts';
 import type { Selection } from '../../../../../plugins/endpoints/logs/commands/flags.ts';
 
-/** What `logs …` or `stats …` selects. */
+/** The filters of `logs …` or `stats …`. */
 function selectionOf(...args: string[]): Selection {
   const { command, rest } = findCommand(args, logCommands) as { command: Command; rest: readonly string[] };
   const { flags, words } = parseArguments(command, rest);
@@ -65,7 +65,7 @@ describe('the flags of the log', () => {
     expect(() => selectionOf(...line.split(' '))).toThrow(message);
   });
 
-  it('are explained, each filter of the grammar among them', () => {
+  it('are explained in the help, with each filter of the grammar', () => {
     const [logs = '', stats = ''] = logCommands.map(commandHelp);
     expect(logs).toMatch(/--follow[\s\S]*Filters[\s\S]*--meta KEY=VAL/);
     expect(stats).toMatch(/--by WHAT/);

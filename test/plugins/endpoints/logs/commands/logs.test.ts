@@ -1,4 +1,4 @@
-/** What `gateway logs` and `gateway stats` print. */
+/** The output of `gateway logs` and `gateway stats`. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findCommand, parseArguments } from '../../../../../core/cli/command-line.ts';
 import { GatewayError } from '../../../../../core/errors.ts';
@@ -15,7 +15,7 @@ import { freePort } from '../../../../_kit/servers.ts';
 import { at, logScene } from '../scene.ts';
 import type { Scene } from '../scene.ts';
 
-/** What `logs …` or `stats …` selects. */
+/** The filters of `logs …` or `stats …`. */
 function selectionOf(...args: string[]): Selection {
   const { command, rest } = findCommand(args, logCommands) as { command: Command; rest: readonly string[] };
   const { flags, words } = parseArguments(command, rest);
@@ -41,7 +41,7 @@ const logs = async (...args: string[]): Promise<string[]> => {
 };
 
 describe('gateway logs', () => {
-  it('has the newest last, next to the prompt', async () => {
+  it('prints the newest request last, next to the prompt', async () => {
     const [older, newer] = [scene.log.add({ createdAt: at(2) }), scene.log.add({ createdAt: at(1), status: 429, outcome: 'failed', error: { code: 'upstream_rate_limited', message: '', plugin: null } })];
     const [head, first, second] = await logs();
     expect(head).toMatch(/^TIME \(UTC\) +STATUS +MODEL → PROVIDER +KEY +FIRST +TOTAL/);
@@ -49,13 +49,13 @@ describe('gateway logs', () => {
     expect(second).toMatch(new RegExp(`429 .*${newer.id} +failed: upstream_rate_limited$`));
   });
 
-  it('marks what is an estimate', async () => {
+  it('marks estimates', async () => {
     const { id } = scene.log.add({ usageEstimated: true, userAgent: 'curl/8' });
     expect((await logs()).at(-1)).toMatch(/ ≈10 +≈5 +≈2 +≈\$0\.00002 /);
     expect((await logs(id)).join('\n')).toMatch(/\nuser agent +curl\/8\n[\s\S]*\ntokens +≈10 in \(0 cached\), ≈5 out \(≈2 reasoning\)\ncost +≈\$0\.00002\n/);
   });
 
-  it('has the door of one request, and the request in the form of that door', async () => {
+  it('shows the endpoint of one request, and the request in the form of that endpoint', async () => {
     const { id } = scene.log.add({ path: '/v1/messages', request: { model: 'plain', messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'Hi' }], max_completion_tokens: 9 } });
     const text = (await logs(id)).join('\n');
     expect(text).toMatch(/\npath +\/v1\/messages\n/);
@@ -63,7 +63,7 @@ describe('gateway logs', () => {
     expect(text).toContain('"max_tokens": 9');
   });
 
-  it("marks a cost that is an upper bound, and has the provider's own figure of one request", async () => {
+  it("marks a cost that is an upper bound, and shows the provider's own figure for one request", async () => {
     const { id } = scene.log.add({ usageEstimated: true, costIsUpperBound: true, providerCost: '0.00001' });
     expect((await logs()).at(-1)).toMatch(/ ≈10 +≈5 +≈2 +≤\$0\.00002 /);
     expect((await logs(id)).join('\n')).toContain('≤$0.00002 (the provider says $0.00001)');
@@ -75,22 +75,22 @@ describe('gateway logs', () => {
     expect((await logs('--meta', 'team=b', '--json')).map((line) => JSON.parse(line).metadata)).toEqual([{ team: 'b' }]);
   });
 
-  it('reads as many pages as it takes', async () => {
+  it('reads as many pages as needed', async () => {
     for (let second = 0; second < 1100; second++) scene.log.add({ createdAt: at(second / 60) });
     expect(await logs('--limit', '1050', '--json')).toHaveLength(1050);
   });
 
-  it('shows one request whole', async () => {
+  it('shows one whole request', async () => {
     const { id } = scene.log.add({ reasoningContent: 'because', metadata: { team: 'a' }, request: { question: 'why?' } });
     expect((await logs(id)).join('\n')).toMatch(new RegExp(`^id +${id}\\n[\\s\\S]*meta\\.team +a\\n[\\s\\S]*"question": "why\\?"[\\s\\S]*reasoning\\nbecause`));
   });
 
-  it('shows what plugins put on a request, and which of them took longest', async () => {
+  it('shows the fields of plugins, and which plugins took longest', async () => {
     const { id } = scene.log.add({ fields: { canned: true }, timings: { 'auth/keys': 0.02, 'log/journal': 7.123, 'log/cost': 0.5, 'route/policy': 0.01 } });
     expect((await logs(id)).join('\n')).toMatch(/\nfield\.canned +true\nplugins +log\/journal 7\.12 ms, log\/cost 0\.50 ms, auth\/keys 0\.02 ms\n/);
   });
 
-  it('lets no caller write to the terminal', async () => {
+  it('prints no escape sequences of callers', async () => {
     const { id } = scene.log.add({ requestedModel: '\u001b[2Jx', model: null, metadata: { a: '\u009b31m' }, reasoningContent: 'a\n\u001b]0;title\u0007b' });
     expect([...(await logs()), ...(await logs(id)), ...(await logs('--json')), ...(await logs(id, '--json'))].join('')).not.toMatch(/\p{Cc}/u);
     printed = '';
@@ -99,13 +99,13 @@ describe('gateway logs', () => {
     expect(JSON.parse(printed)).toMatchObject([{ value: '\u009b31m' }]);
   });
 
-  it('follows only a gateway that runs', async () => await expect(logs('-f')).rejects.toThrow(/There is no running gateway to follow/));
+  it('follows only a running gateway', async () => await expect(logs('-f')).rejects.toThrow(/There is no running gateway to follow/));
 
   it.each<[GatewayError | null, string[], number]>([
     [new GatewayError('log_unavailable', 'away'), [], 4],
     [null, ['--id', '01a1fed5-43fe-7000-8000-00e00855f05b'], 1],
     [null, ['--id', 'nobody'], 2],
-  ])('ends with the code of what went wrong: %s', async (fault, args, code) => {
+  ])('ends with the exit code of the fault: %s', async (fault, args, code) => {
     if (fault !== null) scene.log.fail(fault);
     const failed = await logs(...args).catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(Exit);
@@ -114,7 +114,7 @@ describe('gateway logs', () => {
 });
 
 describe('gateway stats', () => {
-  it('has a row for each value, and one for requests without', async () => {
+  it('prints a row for each value, and one for requests without a value', async () => {
     scene.log.add({ metadata: { team: 'a' }, cost: '0.5' });
     scene.log.add({ metadata: { team: 'a' }, cost: null });
     scene.log.add({ outcome: 'failed', status: 502 });
@@ -124,14 +124,14 @@ describe('gateway stats', () => {
     expect(printed).toContain('* without requests whose cost is not known');
   });
 
-  it('names a value that is empty, which is not the same as none', async () => {
+  it('shows an empty value apart from no value', async () => {
     scene.log.add({ metadata: { team: '' } });
     scene.log.add();
     await showStats(connection, selectionOf('stats', '--by', 'meta.team'), output);
     expect(printed.split('\n').slice(1, 3).map((line) => line.split(' ')[0]).toSorted((a = '', b = '') => a.localeCompare(b))).toEqual(['(empty)', '(none)']);
   });
 
-  it('marks sums with an estimate in them, and says what the mark means', async () => {
+  it('marks sums with estimates, and explains the mark', async () => {
     scene.log.add({ usageEstimated: true, model: 'a' });
     scene.log.add({ usageEstimated: true, model: 'b', cost: '0' });
     scene.log.add({ model: 'c' });
