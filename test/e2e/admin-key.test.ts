@@ -1,4 +1,4 @@
-/** Who may see the log of a gateway with keys, over starts, reloads and several processes: the executable, its files, its sockets. */
+/** Access to the log of a gateway with keys, over starts, reloads and several processes: with the executable, its files and its sockets. */
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { networkInterfaces, tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ const mock = {
 };
 const keys = [{ name: 'web', key: caller }];
 const keyed = { ...mock, keys };
-/** With a log. cost: its thread and its store take a third of a start. */
+/** A config with a log. cost: its thread and its store take a third of a start. */
 const logged = { ...keyed, plugins: [...plugins, 'log/cost', 'log/journal'] };
 const made = /gwa_\w{49}/g;
 
@@ -47,7 +47,7 @@ const chat = async ({ url }: Running, headers: Record<string, string> = {}): Pro
   (await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }) })).status;
 const told = (gateway: Running, text: string) => expect.poll(() => gateway.output().stderr).toContain(text);
 
-/** Writes a config and takes it over. */
+/** Writes a config and waits until it is used. */
 async function reload(gateway: Running, config: object, expected = 'config reloaded'): Promise<void> {
   const before = gateway.output().stderr.split(expected).length;
   gateway.write(config);
@@ -97,7 +97,7 @@ describe('the first start of a gateway with keys', () => {
     expect(printedKeys(gateway)).toEqual([]);
   });
 
-  test('makes a key that ends with the process where the data directory cannot be written', async () => {
+  test('makes a key for the lifetime of the process where the data directory cannot be written', async () => {
     const folder = newFolder();
     writeFileSync(join(folder, 'taken'), '');
     const gateway = await started({ ...keyed, server: { data_dir: './taken/data' }, plugins: ['endpoints/chat-completions', 'endpoints/models', 'auth/keys', 'stream/mock', 'log/metrics'] }, { folder });
@@ -108,7 +108,7 @@ describe('the first start of a gateway with keys', () => {
     expect([await statusOf(gateway, '/metrics', bearer(key)), printedKeys(gateway)]).toEqual([200, [key]]);
   });
 
-  test('refuses a file that holds no key', async () => {
+  test('refuses a file without a key', async () => {
     const folder = newFolder();
     const first = await started(keyed, { folder });
     writeFileSync(keyFileOf(first), 'short\n');
@@ -119,7 +119,7 @@ describe('the first start of a gateway with keys', () => {
 });
 
 describe('the kept key', () => {
-  test('is that of the next start, which prints nothing and closes the file to others', async () => {
+  test('is used at the next start, which prints nothing and makes the file readable for its owner only', async () => {
     const folder = newFolder();
     const first = await started(keyed, { folder });
     const key = keptKey(first);
@@ -131,7 +131,7 @@ describe('the kept key', () => {
     expect(statSync(keyFileOf(second)).mode & 0o777).toBe(0o600);
   });
 
-  test('is one for all processes that start at the same time', async () => {
+  test('is the same for all processes that start at the same time', async () => {
     const folder = newFolder();
     const gateways = await Promise.all([1, 2, 3].map(() => started(keyed, { folder })));
     const key = keptKey(gateways[0] as Running);
@@ -152,7 +152,7 @@ describe('the kept key', () => {
 });
 
 describe('a reload', () => {
-  test('that adds keys makes the key and asks for it; one that removes them asks for none', async () => {
+  test('that adds keys makes the admin key and requires it; one that removes keys requires none', async () => {
     const gateway = await started(mock);
     expect(await statusOf(gateway)).toBe(200);
     await reload(gateway, keyed);
@@ -165,7 +165,7 @@ describe('a reload', () => {
     expect(await statusOf(gateway)).toBe(200);
   });
 
-  test('that would open a port to others is refused, and told on the page of the config', async () => {
+  test('that would open a port to others is refused, and the page Config says so', async () => {
     const gateway = await started({ ...keyed, server: { host: '0.0.0.0' } });
     const key = keptKey(gateway);
     const local = gateway.url.replace('0.0.0.0', '127.0.0.1');
@@ -177,7 +177,7 @@ describe('a reload', () => {
     expect(shown.problems).toContain('listens on 0.0.0.0 until it is restarted');
   });
 
-  test('ends no session, and the end of a session outlives a reload and a restart', async () => {
+  test('ends no session, and the end of a session survives a reload and a restart', async () => {
     const folder = newFolder();
     const gateway = await started(keyed, { folder });
     const key = keptKey(gateway);
@@ -194,7 +194,7 @@ describe('a reload', () => {
   });
 });
 
-test('a live tail that is open ends with its session, and shows nothing that came after', async () => {
+test('an open live tail ends with its session, and shows no later request', async () => {
   const gateway = await started(logged);
   const key = keptKey(gateway);
   const tail = async (headers: Record<string, string>) => (await fetch(`${gateway.url}/api/logs/stream`, { headers })).body?.pipeThrough(new TextDecoderStream()).getReader() as ReadableStreamDefaultReader<string>;
@@ -212,7 +212,7 @@ test('a live tail that is open ends with its session, and shows nothing that cam
 
 const outer = Object.values(networkInterfaces()).flatMap((list) => list ?? []).find(({ internal, family }) => !internal && family === 'IPv4')?.address;
 
-test.runIf(outer !== undefined)('a neighbour is one by the address of its socket, whatever its headers say', async () => {
+test.runIf(outer !== undefined)('a client counts as local by the address of its socket, whatever its headers say', async () => {
   const { port } = await started({ ...keyed, server: { host: '0.0.0.0', admin_open: true } });
   const ask = async (host: string): Promise<number | undefined> =>
     await new Promise((resolve, reject) => void get({ host, port, path: '/api/status', headers: { host: '127.0.0.1' } }, (reply) => resolve(reply.resume().statusCode)).on('error', reject));

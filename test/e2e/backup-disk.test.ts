@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { run } from '../_kit/executable.ts';
 import { mountSmallDisk } from '../_kit/small-disk.ts';
 
-test('a backup that fails says where, and leaves no part of the log that passes for one', async () => {
+test('a backup that fails says where, and leaves no partial file that looks like a log', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-backup-'));
   const full = join(folder, 'full');
   mkdirSync(full);

@@ -1,4 +1,4 @@
-/** `gateway backup` that is ended in the middle, and two of them at once. */
+/** A `gateway backup` that is killed in the middle, and two of them at once. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { launch, run } from '../_kit/executable.ts';
 const folder = mkdtempSync(join(tmpdir(), 'gateway-backup-'));
 const config = join(folder, 'gateway.config.yaml');
 
-/** A log of 80 MB, so that a backup takes a while. */
+/** A log of 80 MB, so that a backup takes some time. */
 beforeAll(async () => {
   writeFileSync(config, 'providers: { mock: {} }\nplugins: [stream/mock, log/journal]\n');
   expect(await run(['db', 'migrate', '--config', config])).toMatchObject({ code: 0 });
@@ -19,7 +19,7 @@ beforeAll(async () => {
   return () => rmSync(folder, { recursive: true });
 });
 
-test('one that is killed leaves nothing under the name of a log', async () => {
+test('a killed backup leaves no file under the name of a log', async () => {
   const target = join(folder, 'killed');
   mkdirSync(target);
   const { child, ended } = launch(['backup', target, '--config', config], {});
@@ -30,7 +30,7 @@ test('one that is killed leaves nothing under the name of a log', async () => {
   expect(readdirSync(target)).not.toContain('logs.db');
 });
 
-test('of two at once into one folder one is made, and the other one leaves it alone', async () => {
+test('of two simultaneous backups into one folder one is made, and the other does not change it', async () => {
   const target = join(folder, 'twice');
   const both = await Promise.all([1, 2].map(() => run(['backup', target, '--config', config])));
   expect(both.toSorted((a, b) => Number(a.code) - Number(b.code))).toMatchObject([{ code: 0, stderr: '' }, { code: 2, stderr: expect.stringContaining('is not empty, and a backup overwrites nothing') }]);

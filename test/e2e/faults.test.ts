@@ -1,4 +1,4 @@
-/** What reaches callers of the failures of providers. `npm run bench -- faults` measures the same at full size. */
+/** The effect of failing providers on callers. `npm run bench -- faults` measures the same at full size. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { faultyProviders, startFaultyProvider } from '../_kit/faulty-provider.ts';
 import type { Calls, FaultyProvider } from '../_kit/faulty-provider.ts';
@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => faulty.close());
 
-/** A gateway with the model `plain`, behind which these providers stand in this order. */
+/** A gateway with the model `plain`, which these providers serve in this order. */
 const gatewayWith = async (faults: Readonly<Record<string, string>>, { policy = {}, provider = {} }: { policy?: object; provider?: object } = {}): Promise<TestGateway> =>
   await gatewayOf({
     providers: faultyProviders(faulty.url, faults, provider),
@@ -22,7 +22,7 @@ const gatewayWith = async (faults: Readonly<Record<string, string>>, { policy = 
 
 const callsOf = (name: string): Calls => faulty.calls.get(name) ?? { at: [], answered: 0 };
 
-/** Every second request is a stream. Whether each came to its end. */
+/** Sends a request; every second one is a stream. Resolves to whether the answer was complete. */
 async function isAnswered({ chat }: TestGateway, at: number): Promise<boolean> {
   const isStream = at % 2 === 0;
   const response = await chat({ stream: isStream });
@@ -33,7 +33,7 @@ async function isAnswered({ chat }: TestGateway, at: number): Promise<boolean> {
   return isStream ? (await readEvents(response)).done : (await response.text()).includes('hello');
 }
 
-/** How many of so many requests are answered, so many at a time. */
+/** The number of answered requests, of `requests` with `atOnce` at a time. */
 async function answered(gateway: TestGateway, { requests, atOnce }: { requests: number; atOnce: number }): Promise<number> {
   let [sent, done] = [0, 0];
   const work = async (): Promise<void> => {
@@ -44,7 +44,7 @@ async function answered(gateway: TestGateway, { requests, atOnce }: { requests: 
 }
 
 describe('a caller', () => {
-  it('sees nothing of a first provider that fails three calls of ten, and the providers see few calls more', async () => {
+  it('does not notice a first provider that fails three calls of ten, and the providers get few extra calls', async () => {
     const gateway = await gatewayWith({ flaky: 'fails-30', good: 'fine', spare: 'fine' });
     expect(await answered(gateway, { requests: 1000, atOnce: 8 })).toBe(1000);
     const calls = ['flaky', 'good', 'spare'].map((name) => callsOf(name).at.length);
@@ -59,16 +59,16 @@ describe('a caller', () => {
 });
 
 describe('a provider', () => {
-  it('that is dead gets a few requests before it rests, and then one for each rest', async () => {
+  it('that always fails gets a few requests before it rests, and then one after each rest', async () => {
     const gateway = await gatewayWith({ broken: 'dead', good: 'fine' }, { provider: { breaker: { failures: 5, rest_ms: 200 } } });
     for (let at = 0; callsOf('broken').at.length < 8; at++) expect(await isAnswered(gateway, at)).toBe(true);
     const { at } = callsOf('broken');
     const gaps = at.slice(1).map((came, index) => came - (at[index] as number));
-    // after five calls there is one probe for each rest, and each rest is twice as long as the one before
+    // after five calls there is one trial after each rest, and each rest is twice as long as the previous one
     expect(gaps.slice(4).map((gap, index) => gap >= 200 * 2 ** index - 20)).toEqual([true, true, true]);
   });
 
-  it('that asks for a minute gets no more than the requests that were under way', async () => {
+  it('that asks for a minute of rest gets only the requests that were already running', async () => {
     const gateway = await gatewayWith({ full: 'limited-60', good: 'fine' });
     expect(await answered(gateway, { requests: 200, atOnce: 8 })).toBe(200);
     expect(callsOf('full').at.length).toBeLessThanOrEqual(8);

@@ -1,4 +1,4 @@
-/** Budgets of a gateway that is killed while it serves: real processes, the store that ships, SIGKILL. */
+/** Budgets of a gateway that is killed while it serves: real processes, the default store, SIGKILL. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const get = async ({ url }: Running, path: string): Promise<any> => await (await
 const used = async (gateway: Running): Promise<Record<string, string>> => Object.fromEntries((await get(gateway, '/api/limits')).data.map(({ by, used: spent }: any) => [by, spent]));
 const logged = async (gateway: Running): Promise<string> => (await get(gateway, '/api/stats?by=key&since=1h')).data.find(({ value }: any) => value === 'team').cost;
 
-test('what was spent outlives kill -9, and agrees with the log to the last digit', async () => {
+test('the spent amount survives kill -9, and is exactly that of the log', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-limits-e2e-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   let known = '0';
@@ -35,7 +35,7 @@ test('what was spent outlives kill -9, and agrees with the log to the last digit
     const gateway = await start(config('1'), {}, { folder });
     expect(await used(gateway)).toEqual({ key: known, ...(known !== '0' && { 'meta.team': known }) });
     expect(await Promise.all(Array.from({ length: 20 }, (_, at) => ask(gateway, `question ${at}`)))).toEqual(Array.from({ length: 20 }, () => 200));
-    // no request runs, so nothing is held and all of it is settled; the records are in the journal, and hardly in the store
+    // no request runs, so no amount is held; the records are in the journal, and mostly not in the store yet
     await expect.poll(async () => (await get(gateway, '/api/limits')).data.every(({ held }: any) => held === '0')).toBe(true);
     known = (await used(gateway))['key'] as string;
     gateway.child.kill('SIGKILL');

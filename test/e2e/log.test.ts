@@ -1,4 +1,4 @@
-/** The log as its users meet it: the executable, the real store, the API, the command line. */
+/** The log for its users: the executable, the real store, the API, the command line. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -8,7 +8,7 @@ import { launch, run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 import { pause } from '../_kit/upstream.ts';
 
-// cost: each command reads the config too, and all plugins that it names
+// cost: each command reads the config, and all plugins in it
 const plugins = ['endpoints/chat-completions', 'endpoints/health', 'endpoints/logs', 'auth/keys', 'metadata/headers', 'stream/mock', 'log/estimate', 'log/cost', 'log/journal', 'log/metrics'];
 const config = (more: object = {}) => ({
   plugins,
@@ -25,7 +25,7 @@ const ask = async (more: object = {}, headers: Record<string, string> = {}): Pro
   return response.headers.get('x-request-id') as string;
 };
 const get = async (path: string): Promise<any> => await (await fetch(gateway.url + path, { headers: admin })).json();
-/** The executable, asked about this gateway. */
+/** Runs a command of the executable with the config of this gateway. */
 const gatewayCli = async (...args: string[]) => await run([...args, '--config', gateway.file, '--port', String(gateway.port)]);
 
 let acme = '';
@@ -40,8 +40,8 @@ beforeAll(async () => {
 });
 afterAll(async () => void (await gateway.stop()));
 
-describe('what callers saw', () => {
-  test('is on record under the id that their reply had', async () => {
+describe('an answer to a caller', () => {
+  test('is on record under the id of the reply', async () => {
     expect(await get(`/api/logs/${acme}`)).toMatchObject({ id: acme, status: 200, outcome: 'answered', metadata: { 'tenant-id': 'acme' }, request: { model: 'mock' }, response: { choices: [{}] } });
   });
 
@@ -70,12 +70,12 @@ describe('what callers saw', () => {
 });
 
 describe('the command line', () => {
-  test('lists what the running gateway has', async () => {
+  test('lists the records of the running gateway', async () => {
     const { code, stdout } = await gatewayCli('logs', '--meta', 'tenant-id=acme');
     expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^TIME.*\\n.*mock → mock.*${acme}.*\\n$`))]);
   });
 
-  test('shows nothing of another gateway that has the port of the config', async () => {
+  test('shows no records of another gateway on the port of the config', async () => {
     const folder = join(dirname(gateway.file), 'another');
     mkdirSync(folder);
     const file = join(folder, 'gateway.config.yaml');
@@ -84,7 +84,7 @@ describe('the command line', () => {
     expect([code, stdout]).toEqual([0, '']);
   });
 
-  test('follows the gateway at the port that its start was told, whatever the config says', async () => {
+  test('follows the gateway at the port of its start, whatever the config says', async () => {
     const follower = launch(['logs', '-f', '--json', '--config', gateway.file], {});
     await expect.poll(() => follower.output().stdout).toContain(acme);
     const id = await ask();
@@ -93,24 +93,24 @@ describe('the command line', () => {
     await follower.ended;
   });
 
-  test('sums it up', async () => expect((await gatewayCli('stats', '--by', 'meta.tenant-id')).stdout).toMatch(/META\.TENANT-ID[\s\S]*acme +1[\s\S]*globex +1/));
+  test('shows the sums', async () => expect((await gatewayCli('stats', '--by', 'meta.tenant-id')).stdout).toMatch(/META\.TENANT-ID[\s\S]*acme +1[\s\S]*globex +1/));
 
   test('shows one request', async () => expect((await gatewayCli('logs', acme)).stdout).toContain('"content": "hi"'));
 
-  test('is told when its key is not the gateway’s', async () => {
+  test('says so if its key is not that of the gateway', async () => {
     const other = join(dirname(gateway.file), 'other.yaml');
     writeFileSync(other, JSON.stringify(config({ admin_key: 'another-admin-key-0123' })));
     const { code, stderr } = await run(['logs', '--config', other, '--port', String(gateway.port)]);
     expect([code, stderr]).toEqual([1, expect.stringContaining('The admin key is not valid.')]);
   });
 
-  test('ends quietly when nobody reads on', async () => {
+  test('ends without an error when its output is closed', async () => {
     const text = execFileSync('sh', ['-c', `node_modules/.bin/node core/main.ts logs --json --config ${gateway.file} --port ${gateway.port} 2>&1 | head -c 10`]).toString();
     expect(text).toMatch(/^\{"id":"/);
   });
 });
 
-/** A live tail over a socket of its own, which is not read until something is waited for. */
+/** A live tail over its own socket, which is only read while the test waits for data. */
 function tail(headers = ''): Promise<{ until(text: string): Promise<string>; close(): void }> {
   return new Promise((resolve) => {
     let text = '';
@@ -137,7 +137,7 @@ describe('the live tail', () => {
     watching.close();
   });
 
-  test('lets one go who does not read, and serves everybody meanwhile', async () => {
+  test('disconnects a client that does not read, and serves all others meanwhile', async () => {
     const idle = await tail();
     const metadata = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`x-gateway-m${at}`, 'x'.repeat(250)]));
     for (let round = 0; round < 30; round++) await Promise.all(Array.from({ length: 60 }, () => ask({}, metadata)));
@@ -145,7 +145,7 @@ describe('the live tail', () => {
     idle.close();
   });
 
-  test('brings back what was missed, though the config was reloaded meanwhile and nothing is in memory', async () => {
+  test('sends missed requests, although the config was reloaded meanwhile and none is in memory', async () => {
     const [first, missed] = [await ask(), await ask()];
     await expect.poll(async () => (await get('/api/logs?limit=1')).data[0].id).toBe(missed);
     gateway.write(config({ limits: { drain_ms: 60_000 } }));
@@ -170,10 +170,10 @@ test('without a gateway, the command line reads the store itself', async () => {
   await alone.stop();
 });
 
-describe('upkeep, while the gateway runs', () => {
+describe('a command of upkeep, while the gateway runs,', () => {
   const folder = (): string => join(dirname(gateway.file), 'backup');
 
-  test('copies the log into a folder that can be the data_dir of a gateway, for its owner alone to read', async () => {
+  test('copies the log into a folder that can be the data_dir of a gateway, readable for its owner only', async () => {
     mkdirSync(folder(), { mode: 0o755 });
     const { code, stdout } = await run(['backup', folder(), '--config', gateway.file]);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/backup\/logs\.db\nThe folder can be the data_dir/)]);

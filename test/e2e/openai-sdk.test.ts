@@ -1,4 +1,4 @@
-/** The started executable, driven by the `openai` package as its users have it. */
+/** The started executable and the `openai` package, as its users install it. */
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { start } from '../_kit/executable.ts';
@@ -75,13 +75,13 @@ test('streams the fragments of a tool call', async () => {
   expect(final.choices[0]?.message.tool_calls).toMatchObject([{ id: 'call_a', function: { name: 'weather', arguments: '{"city":"Rome"}' } }]);
 });
 
-test('gives back JSON of the schema that was asked for', async () => {
+test('returns JSON of the requested schema', async () => {
   const schema = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer' } }, required: ['name', 'age'], additionalProperties: false };
   const reply = await client.chat.completions.create({ model: 'mock', messages, response_format: { type: 'json_schema', json_schema: { name: 'person', schema, strict: true } } });
   expect(JSON.parse(reply.choices[0]?.message.content ?? '')).toEqual({ name: expect.any(String), age: expect.any(Number) });
 });
 
-test('ends the upstream when the caller aborts a stream', async () => {
+test('ends the request to the provider when the caller aborts a stream', async () => {
   upstream.script(streams([event({ role: 'assistant', content: 'one' })], { end: 'hang' }));
   const stream = await client.chat.completions.create({ model: 'plain', messages, stream: true });
   for await (const chunk of stream) {

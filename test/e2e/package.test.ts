@@ -1,4 +1,4 @@
-/** The package as strangers use it: installed into an empty folder, with plugins of their own in TypeScript, in JavaScript and from npm. */
+/** The package as its users have it: installed into an empty folder, with their own plugins in TypeScript, in JavaScript and from npm. */
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -19,7 +19,7 @@ import type { Project } from './packed.ts';
 const examples = ['canned-answers', 'dialect', 'redact', 'tenant-quota', 'webhook'] as const;
 const pages = { 'hello': 'README.md', 'deny-drafts': 'plugins/README.md', 'echo': 'plugins/dialects/README.md' } as const;
 
-/** A plugin of somebody else's package: endpoints for everybody, for callers with a key and for the admin. */
+/** A plugin of a third-party package: endpoints for everybody, for callers with a key and for the admin. */
 const desk = `
 import { defineError, definePlugin, GatewayError, json } from 'model-gateway';
 
@@ -37,7 +37,7 @@ export default definePlugin({
 });
 `;
 
-/** What a stranger's own test of a plugin looks like. */
+/** A user's own test of a plugin. */
 const strangersTest = `
 import { expect, it } from 'vitest';
 import { createLineReader } from 'model-gateway';
@@ -81,7 +81,7 @@ afterAll(async () => {
 
 const config = (plugins: readonly unknown[], more: object = {}): object => {
   const { models, ...rest } = oneUpstream(upstream.url, { plugins: [...quietPlugins, 'log/journal', ...plugins], ...more });
-  // the other one takes budgets, of which a command would warn
+  // the other provider takes budgets, about which a command would warn
   return { ...rest, models: (models as object[]).slice(0, 2) };
 };
 
@@ -89,20 +89,20 @@ const ask = (url: string, more: object = {}, headers: Record<string, string> = {
   fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], ...more }) });
 
 describe('the tarball', () => {
-  test('holds JavaScript and declarations, and no source that Node would have to strip', () => {
+  test('has JavaScript and declarations, and no TypeScript source that Node would have to strip', () => {
     expect(project.files).toEqual(expect.arrayContaining(['dist/core/main.js', 'dist/core/index.js', 'dist/core/index.d.ts', 'dist/test/contract/index.js', 'dist/test/contract/index.d.ts', 'gateway.config.yaml', 'plugins/README.md']));
     expect(project.files.filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts') && !file.startsWith('examples/'))).toEqual([]);
     expect(project.files.filter((file) => file.endsWith('.test.js'))).toEqual([]);
   });
 
-  test('is small, and npm publishes it as it is', () => {
+  test('is small, and npm publishes it without changes', () => {
     expect(project.bytes).toBeLessThan(3_000_000);
     expect(project.published).toMatch(/\+ model-gateway@\d+\.\d+\.\d+/);
     expect(project.published).not.toMatch(/auto-corrected|errors corrected|npm error/i);
     expect(project.published).toMatch(/ended with 0$/);
   });
 
-  test('serves with its own config in a folder that has none, says so in three lines, and keeps its data there', async () => {
+  test('serves with the shipped config in a folder without one, says so in three lines, and keeps its data there', async () => {
     const folder = join(project.folder, 'newcomer');
     mkdirSync(folder);
     const taken = createServer().listen(0, '127.0.0.1');
@@ -129,8 +129,8 @@ describe('the tarball', () => {
     expect(readFileSync(join(folder, 'gateway.config.yaml'), 'utf8')).toBe(written);
   });
 
-  test('says in one line what it needs where Node is too old', async () => {
-    // an older Node exports less: an import of a name that it lacks ends the process before a line of ours runs
+  test('says in one line which Node it needs, if Node is too old', async () => {
+    // an older Node exports less: the import of a missing name ends the process before the gateway's first line
     const lacking = `data:text/javascript,${encodeURIComponent("import module from 'node:module'; export default module; export const { createRequire } = module;")}`;
     const fakes = "import module from 'node:module'; Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.18.1' } }); Object.defineProperty(process, 'version', { value: 'v20.18.1' });";
     const hook = `module.registerHooks({ resolve: (name, context, next) => (name === 'node:module' && context.parentURL?.startsWith('file:') ? { url: '${lacking.replaceAll("'", '%27')}', shortCircuit: true } : next(name, context)) });`;
@@ -139,7 +139,7 @@ describe('the tarball', () => {
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/^Model Gateway needs Node 22\.19 or newer, this is v20\.18\.1\. .*npx -p node@24 -p model-gateway model-gateway.*\n$/)]);
   });
 
-  test('reads its own config, catalogue and plugins', async () => {
+  test('reads its shipped config, catalogue and plugins', async () => {
     const { code, stdout, stderr } = await run(['check', '--config', 'node_modules/model-gateway/gateway.config.yaml'], { cwd: project.folder, main: project.main });
     expect(stderr).toBe('');
     expect(stdout).toMatch(/is fine: \d+ models/);
@@ -147,7 +147,7 @@ describe('the tarball', () => {
   });
 });
 
-test('the public face and the kit hold these names and no others: what is added here is kept for good', () => {
+test('the public API and the test kit export exactly these names, because an exported name can never be removed', () => {
   expect(Object.keys(face).toSorted()).toEqual([
     'Adjustments', 'EARLY', 'Exit', 'GatewayError', 'LATE', 'Reply', 'Secret', 'UsageError', 'countOf', 'createLineReader', 'createSseReader', 'defineError', 'definePlugin', 'drop', 'fieldsOf', 'isFields', 'json', 'listOf',
     'noOptions', 'noted', 'objectIn', 'parseDataUrl', 'partsOf', 'retryAfterMs', 'rewriteText', 'sourceOf', 'statusOfWords', 'textOf', 'turnsOf', 'upstreamError', 'withCheck',
@@ -158,7 +158,7 @@ test('the public face and the kit hold these names and no others: what is added 
   ]);
 });
 
-describe('a stranger’s compiler', () => {
+describe('a user’s compiler', () => {
   const isOfWrong = (line: string): boolean => /^wrong\.ts\b/.test(line);
   let faults: readonly string[];
   // cost: a run of the compiler takes two seconds of CPU, and one run finds the faults of all files
@@ -176,19 +176,19 @@ describe('a stranger’s compiler', () => {
     faults = printed.match(/^\S.*(?:\n .*)*/gm) ?? [];
   });
 
-  test('accepts every plugin of the pages and the examples, and checks the declarations too', () => {
+  test('accepts every plugin of the docs and the examples, and checks the declarations too', () => {
     expect(faults.filter((fault) => !isOfWrong(fault))).toEqual([]);
   });
 
-  test('finds what is wrong with a plugin', () => {
+  test('finds the faults of a plugin', () => {
     const text = faults.filter(isOfWrong).join('\n');
     expect(text).toMatch(/Property 'chunks' does not exist on type 'Gateway'/);
     expect(text).toMatch(/wrong\.ts\(6,\d+\): error TS\d+: [^]*'number' is not assignable to type 'string'/);
   });
 });
 
-describe('a stranger’s tests', () => {
-  test('hold plugins and a dialect to the contract, in vitest', () => {
+describe('a user’s tests', () => {
+  test('check plugins and a dialect against the contract, in vitest', () => {
     project.write('own.test.ts', strangersTest);
     project.write('quota.ts', project.read('tenant-quota.ts'));
     project.write('quota.test.ts', exampleOf('plugins/README.md', 1));
@@ -231,12 +231,12 @@ describe.each([['TypeScript', (name: string) => `./${name}.ts`], ['JavaScript', 
     await expect.poll(() => gateway.output().stderr).toMatch(/"msg":"hello","plugin":"log\/hello","model":"plain","cost":"[\d.]+"/);
   });
 
-  test('refuses with a code of the gateway’s', async () => {
+  test('refuses with a code of the gateway', async () => {
     const reply = await ask(gateway.url, { model: 'plain-draft' }, asAnn);
     expect([reply.status, await reply.json()]).toMatchObject([403, { error: { code: 'content_policy_violation', param: 'model' } }]);
   });
 
-  test('masks an address wherever the stream tears it', async () => {
+  test('masks an address wherever the stream splits it', async () => {
     const text = 'Ask ann@example.org now.';
     for (let at = 0; at <= text.length; at++) {
       upstream.script(streams(said(...[text.slice(0, at), text.slice(at)].filter((word) => word !== ''))));
@@ -245,7 +245,7 @@ describe.each([['TypeScript', (name: string) => `./${name}.ts`], ['JavaScript', 
     }
   });
 
-  test('answers in place of a provider, and says so on the record', async () => {
+  test('answers in place of a provider, and marks the record', async () => {
     const asked = upstream.asked.length;
     const reply = await ask(gateway.url, { messages: [{ role: 'user', content: 'ping' }] }, asAnn);
     expect(await reply.json()).toMatchObject({ choices: [{ message: { content: 'pong' } }] });
@@ -254,7 +254,7 @@ describe.each([['TypeScript', (name: string) => `./${name}.ts`], ['JavaScript', 
     await expect.poll(async () => (await fetch(`${gateway.url}/api/logs/${id}`, { headers: asAdmin })).json()).toMatchObject({ fields: { canned: true } });
   });
 
-  test('speaks a wire format of its own', async () => {
+  test('adds a wire format', async () => {
     const line = (more: object): string => `${JSON.stringify({ model: 'one', done: false, ...more })}\n`;
     upstream.script(streams([line({ message: { content: 'Hel' } }), line({ message: { content: 'lo' } }), line({ done: true, done_reason: 'stop' })], { type: 'application/x-ndjson' }));
     expect(await readEvents(await ask(gateway.url, { model: 'local-1', stream: true }, asAnn))).toMatchObject({ text: 'Hello', done: true });
@@ -262,19 +262,19 @@ describe.each([['TypeScript', (name: string) => `./${name}.ts`], ['JavaScript', 
     expect(await (await ask(gateway.url, { model: 'echo-1' }, asAnn)).json()).toMatchObject({ choices: [{ message: { content: 'Hello' }, finish_reason: 'stop' }] });
   });
 
-  test('lets in at an endpoint whom it asks for', async () => {
+  test('adds an endpoint with the access that it sets', async () => {
     const statusOf = async (path: string, headers: Record<string, string> = {}): Promise<number> => (await fetch(`${gateway.url}/desk/${path}`, { headers })).status;
     expect([await statusOf('none'), await statusOf('key'), await statusOf('admin')]).toEqual([200, 401, 401]);
     expect([await statusOf('key', asAnn), await statusOf('admin', asAnn), await statusOf('admin', asAdmin)]).toEqual([200, 401, 200]);
     expect(await (await fetch(`${gateway.url}/desk/key`, { headers: asAnn })).json()).toEqual({ motto: 'Hi.', caller: 'ann' });
   });
 
-  test('refuses with a code, a status and a time of its own', async () => {
+  test('refuses with its own code, status and time to wait', async () => {
     const reply = await fetch(`${gateway.url}/desk/closed`);
     expect([reply.status, reply.headers.get('retry-after'), await reply.json()]).toEqual([409, '2', { error: { message: 'Come back tomorrow.', type: 'invalid_request_error', param: 'today', code: 'desk_closed' } }]);
   });
 
-  test('keeps what it knows over a reload, in reply headers, on errors and in an endpoint', async () => {
+  test('keeps its state over a reload, and shows it in reply headers, on errors and in an endpoint', async () => {
     upstream.script(answers(completion('Yes.')));
     const asAcme = { ...asAnn, 'x-gateway-tenant-id': 'acme' };
     expect((await ask(gateway.url, {}, asAcme)).headers.get('x-quota-remaining')).toBe('1');
@@ -294,7 +294,7 @@ describe.each([['TypeScript', (name: string) => `./${name}.ts`], ['JavaScript', 
     await expect.poll(async () => (await fetch(gateway.url)).json()).toMatchObject({ health: { webhook: { connected: false, error: 'unreachable' } } });
   });
 
-  test('prints a schema that knows the options of its plugins, for a config with faults too', async () => {
+  test('prints a schema with the options of its plugins, also for a config with faults', async () => {
     const file = `schema-${pathOf('x').replaceAll(/\W/g, '')}.config.yaml`;
     const listed = (limit: unknown): object => ({ ...whole(), plugins: ['auth/keys', { use: pathOf('tenant-quota'), with: { per_minute: limit } }, { use: '@acme/gateway-desk', with: { motto: 'Hi.' } }] });
     project.write(file, JSON.stringify(listed('many')));
@@ -310,7 +310,7 @@ describe.each([['TypeScript', (name: string) => `./${name}.ts`], ['JavaScript', 
   });
 });
 
-test('a plugin that cannot be had is named with what to do about it', async () => {
+test('a plugin that cannot be loaded is named with what to do', async () => {
   project.write('node_modules/gateway-typed/package.json', '{ "name": "gateway-typed", "type": "module", "exports": "./index.ts" }');
   project.write('node_modules/gateway-typed/index.ts', exampleOf('README.md'));
   project.write('init/package.json', '{ "type": "commonjs" }');
@@ -324,7 +324,7 @@ test('a plugin that cannot be had is named with what to do about it', async () =
   expect(code).toBe(1);
 });
 
-test('the checkout runs the same plugins, in a folder as npm init makes it, and gives them itself whatever copy is installed there', async () => {
+test('the checkout runs the same plugins in a folder made by npm init, and they import the checkout, whatever copy is installed there', async () => {
   const folder = `${project.folder}/../bare`;
   project.write('../bare/package.json', '{ "type": "commonjs" }');
   project.write('../bare/node_modules/model-gateway/package.json', '{ "name": "model-gateway", "version": "0.0.1", "type": "module", "exports": "./index.js" }');

@@ -1,4 +1,4 @@
-/** The package as npm publishes it, in the folder of somebody else: `npm pack`, and an installation that asks no registry. */
+/** The package as npm publishes it, in a user's folder: `npm pack`, and an installation without a registry. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
@@ -16,7 +16,7 @@ export interface Project {
   readonly files: readonly string[];
   /** Bytes of the tarball. */
   readonly bytes: number;
-  /** What npm says of a publication of it that is not made. */
+  /** The output of `npm publish --dry-run`. */
   readonly published: string;
   /** The executable of the installed package. */
   readonly main: string;
@@ -25,7 +25,7 @@ export interface Project {
   remove(): void;
 }
 
-/** Packs a copy of this checkout, so that nothing that is built comes into the checkout itself. */
+/** Packs a copy of this checkout, so that no built file gets into the checkout. */
 function pack(folder: string): string {
   const copy = join(folder, 'checkout');
   const isLeftOut = new Set(['node_modules', '.git', 'dist', 'data'].map((name) => join(root, name)));
@@ -36,7 +36,7 @@ function pack(folder: string): string {
   return join(folder, readdirSync(folder).find((file) => file.endsWith('.tgz')) as string);
 }
 
-/** An empty project with the package installed. What the package does not declare as a dependency is not there. */
+/** An empty project with the package and its declared dependencies, and no other package. */
 export function createProject(): Project {
   const root = mkdtempSync(join(tmpdir(), 'gateway-packed-'));
   const folder = join(root, 'project');
@@ -82,10 +82,10 @@ export function exampleOf(page: string, at = 0): string {
   return code;
 }
 
-/** The same plugin as its author would write it in JavaScript. */
+/** The same plugin in JavaScript. */
 export const toJavaScript = (source: string): string => stripTypeScriptTypes(source, { mode: 'strip' });
 
-/** Checks files as a stranger's compiler does. Gives what it complains of. */
+/** Checks files with a user's compiler. Returns its errors. */
 export function typeFaults(files: readonly string[], folder: string): string {
   const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--allowImportingTsExtensions', '--erasableSyntaxOnly'];
   try {
@@ -96,7 +96,7 @@ export function typeFaults(files: readonly string[], folder: string): string {
   }
 }
 
-/** Runs the tests of the project. Gives what vitest prints, and whether all passed. */
+/** Runs the tests of the project. Returns the output of vitest, and whether all passed. */
 export function runTests(folder: string): { output: string; passed: boolean } {
   try {
     return { output: execFileSync(join(modules, '.bin/node'), [join(modules, 'vitest/vitest.mjs'), 'run', '--root', folder], { cwd: folder, encoding: 'utf8', stdio: 'pipe', env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1' } }), passed: true };

@@ -1,4 +1,4 @@
-/** The process: how it starts, refuses, reloads, drains, and what it answers to clients that do not speak HTTP well. */
+/** The process: its start, refusals, reload and stop, and its answers to invalid HTTP. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -27,14 +27,14 @@ describe.concurrent('the command line', () => {
     expect(code).toBe(0);
   });
 
-  test('counts one of a kind as one', async () => {
+  test('uses the singular for one model and one provider', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'gateway-one-')), 'gateway.config.yaml');
     writeFileSync(file, JSON.stringify({ ...mock, plugins: ['stream/mock'] }));
     expect((await run(['check', '--config', file])).stdout).toMatch(/ is fine: 1 model, 1 of 1 provider on, 1 plugin\n$/);
     expect((await run(['doctor', '--config', file])).stdout).toMatch(/: 1 model, 1 of 1 provider on\n/);
   });
 
-  test('refuses a budget that no field can carry, with which a gateway would serve', async () => {
+  test('refuses in check a budget that no field can send, although a start only warns', async () => {
     const lossy = { ...mock, plugins: [...plugins, 'dialects/openai-chat'], providers: { up: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1' } }, models: [{ ...mock.models[0], providers: [{ providerId: 'up', reasoning: { max_tokens: true } }] }] };
     const gateway = await start(lossy);
     const { code, stderr } = await run(['check', '--config', gateway.file]);
@@ -43,7 +43,7 @@ describe.concurrent('the command line', () => {
     expect(await gateway.stop()).toBe(0);
   });
 
-  test('explains itself', async () => {
+  test('prints its help', async () => {
     expect((await run(['--help'])).stdout).toContain('gateway check');
     expect((await run(['start', '--help'])).stdout).toContain('--port N');
     expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
@@ -54,13 +54,13 @@ describe.concurrent('the command line', () => {
     expect(JSON.parse((await run(['models', '--json'])).stdout)[0]).toHaveProperty('id');
   });
 
-  test('refuses a flag it does not know, with a hint', async () => {
+  test('refuses an unknown flag, with a hint', async () => {
     const { code, stderr } = await run(['start', '--prot', '80']);
     expect(stderr).toContain('unknown option --prot. Did you mean --port?');
     expect(code).toBe(2);
   });
 
-  test('refuses a command it does not know, with a hint', async () => {
+  test('refuses an unknown command, with a hint', async () => {
     const { code, stderr } = await run(['chekc']);
     expect(stderr).toContain('unknown command "chekc". Did you mean "check"?');
     expect(code).toBe(2);
@@ -84,7 +84,7 @@ describe.concurrent('the command line', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('says what a plugin is to import where it leaves out the end of a file’s name, or a package is not installed', async () => {
+  test('says what a plugin must import, if it omits a file extension or a package is not installed', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-imports-'));
     mkdirSync(join(folder, 'parts'));
     for (const part of ['part.ts', 'parts/index.ts']) writeFileSync(join(folder, part), 'export const part = 1;');
@@ -101,7 +101,7 @@ describe.concurrent('the command line', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('checks what start would refuse: plugins are applied too', async () => {
+  test('finds in check what a start would refuse, because check applies plugins too', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-check-'));
     const file = join(folder, 'gateway.config.yaml');
     writeFileSync(file, 'providers: { mock: {} }\nplugins: [stream/mock, { use: log/journal, with: { store: postgres } }]');
@@ -132,12 +132,12 @@ function post(content: string, more: object = {}): string {
   return `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** A request whose body is still to come, all of it or the rest. */
+/** A request whose body, or the rest of it, is still to come. */
 const begun = (framing: string, path = '/v1/chat/completions'): string => `POST ${path} HTTP/1.1\r\nhost: localhost\r\nx-gateway-team: a\r\ncontent-type: application/json\r\n${framing}\r\n\r\n`;
 
 const brokenBody = `${begun('transfer-encoding: chunked')}zz\r\n`;
 
-/** Straight to the pipeline, and by way of the router. */
+/** A path that goes directly to the pipeline, and one through the router. */
 const paths = ['/v1/chat/completions', '/v1/chat/completions?a=b'];
 
 describe('a running gateway', () => {
@@ -164,13 +164,13 @@ describe('a running gateway', () => {
     expect(await rawExchange(gateway.port, ['GET / HTTP/1.1\r\nhost: localhost\r\n', headers.join(''), '\r\n'])).toMatch(/^HTTP\/1\.1 431 /);
   });
 
-  test('answers what is no HTTP with 400', async () => {
+  test('answers bytes that are not HTTP with 400', async () => {
     const answer = await rawExchange(gateway.port, 'HELLO\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ error: { code: 'bad_request' } });
   });
 
-  test('answers what Node would refuse without a body', async () => {
+  test('answers with a body where Node would refuse without one', async () => {
     for (const [request, status, code] of [
       ['GET / HTTP/1.1\r\n\r\n', 400, 'bad_request'],
       ['CONNECT elsewhere:443 HTTP/1.1\r\nhost: localhost\r\n\r\n', 405, 'method_not_allowed'],
@@ -196,7 +196,7 @@ describe('a running gateway', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  /** The output once it has the lines of all requests so far. */
+  /** The output, when it has the lines of all requests so far. */
   const linesSoFar = async (): Promise<string> => {
     const { headers } = await ask(gateway.url, 'marks the place');
     await expect.poll(() => gateway.output().stdout).toContain(`${headers.get('x-request-id')}`);
@@ -206,8 +206,8 @@ describe('a running gateway', () => {
   /** The lines of the request log since `before`. */
   const requestsSince = (before: string): object[] => gateway.output().stdout.slice(before.length).trim().split('\n').filter((line) => line.includes('"msg":"request"')).map((line) => JSON.parse(line) as object);
 
-  // browsers open a connection more than they need, and so do fetches that take their place when one is aborted
-  test('closes a connection on which nothing was asked without an answer, and has no request on record', async () => {
+  // browsers open more connections than they need, and so does fetch after an abort
+  test('closes a connection on which no request came, without an answer and without a record', async () => {
     const before = await linesSoFar();
     expect(await rawExchange(gateway.port, '')).toBe('');
     const after = await linesSoFar();
@@ -236,7 +236,7 @@ describe('a running gateway', () => {
     expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
   });
 
-  test('answers once where a body breaks after its answer', async () => {
+  test('answers once if a body breaks after the answer', async () => {
     const before = await linesSoFar();
     let answer = '';
     const socket = connect(gateway.port, '127.0.0.1', () => socket.write(begun('transfer-encoding: chunked', '/nothing')));
@@ -250,7 +250,7 @@ describe('a running gateway', () => {
     expect(requestsSince(before).slice(0, -1)).toMatchObject([{ status: 404, error: { code: 'unknown_url' } }]);
   });
 
-  /** How many requests the gateway has begun. */
+  /** The number of requests that the gateway has begun. */
   const inFlight = async (): Promise<number> => Number(/^gateway_requests_in_flight (\d+)$/m.exec(await (await fetch(`${gateway.url}/metrics`)).text())?.[1]);
 
   const ways: [string, (socket: Socket) => void][] = [
@@ -258,7 +258,7 @@ describe('a running gateway', () => {
     ['closes', (socket) => void socket.destroy()],
     ['resets', (socket) => void socket.resetAndDestroy()],
   ];
-  test.each(ways.flatMap(([how, leave]) => paths.map((path) => [how, path, leave] as const)))('has a client that %s its connection while it sends its body on record once, as gone: %s', async (_, path, leave) => {
+  test.each(ways.flatMap(([how, leave]) => paths.map((path) => [how, path, leave] as const)))('records a client that %s its connection during its body once, as gone: %s', async (_, path, leave) => {
     const before = await linesSoFar();
     const socket = connect(gateway.port, '127.0.0.1', () => socket.write(`${begun('content-length: 500', path)}{`));
     await expect.poll(inFlight).toBe(1);
@@ -268,7 +268,7 @@ describe('a running gateway', () => {
     expect(requestsSince(before).slice(0, -1)).toMatchObject([{ status: 499, outcome: 'gone', metadata: { team: 'a' }, error: { code: 'client_closed' } }]);
   });
 
-  test('has nothing on record of a client that leaves before there is a request', async () => {
+  test('records nothing of a client that leaves before its request', async () => {
     const before = await linesSoFar();
     const socket = connect(gateway.port, '127.0.0.1', () => socket.end('GET / HT'));
     socket.resume();
@@ -292,7 +292,7 @@ describe('a running gateway', () => {
     expect(rest).toMatch(/^\n\n\r\n0\r\n\r\n(?:HTTP\/1\.1 4\d\d |$)/);
   });
 
-  test('still answers the request that something broken follows at once', async () => {
+  test('still answers a request that is directly followed by invalid bytes', async () => {
     const answer = await rawExchange(gateway.port, `${post('hello')}HELLO\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*"content":"hello"[^]*\}$/);
   });
@@ -314,7 +314,7 @@ test.each([['SIGHUP', 1], ['SIGUSR2', 1], ['SIGHUP', 2]] as const)('%s does not 
 });
 
 describe.concurrent('a change of the config', () => {
-  test('is taken over while a stream runs, and a bad one is not', async ({ expect }) => {
+  test('takes effect while a stream runs, and an invalid one does not', async ({ expect }) => {
     const gateway = await start(mock);
     const stream = await ask(gateway.url, '[[words:40]] [[pace:50]]', { stream: true });
     gateway.write({ ...mock, models: [...mock.models, { ...mock.models[0], id: 'second' }] });
@@ -345,7 +345,7 @@ describe.concurrent('the end', () => {
   test('waits for a running stream, refuses new requests, exits 0', async ({ expect }) => {
     const gateway = await start(mock);
     const stream = await ask(gateway.url, '[[words:40]] [[pace:50]]', { stream: true });
-    // Ctrl-C under npm start comes twice: from the terminal and from npm
+    // Ctrl-C under npm start arrives twice: from the terminal and from npm
     gateway.child.kill('SIGTERM');
     gateway.child.kill('SIGINT');
     await expect.poll(() => ask(gateway.url, 'late').then(({ status }) => status, () => 'closed')).not.toBe(200);
@@ -353,8 +353,8 @@ describe.concurrent('the end', () => {
     expect(await gateway.stop()).toBe(0);
   });
 
-  // a machine that stands still for longer than the time of the lame duck hides it
-  test('serves on for the time of the lame duck while load balancers are told, then closes the port', { retry: 2 }, async ({ expect }) => {
+  // a pause of the machine that is longer than lame_duck_ms hides the effect
+  test('keeps serving for lame_duck_ms while load balancers are told, then closes the port', { retry: 2 }, async ({ expect }) => {
     const gateway = await start({ ...mock, server: { limits: { lame_duck_ms: 3000 } } });
     const stream = await ask(gateway.url, '[[words:90]] [[pace:50]]', { stream: true });
     const probe = async (name: string): Promise<number> => (await fetch(`${gateway.url}/health/${name}`)).status;
@@ -371,11 +371,11 @@ describe.concurrent('the end', () => {
     expect(await gateway.stop()).toBe(0);
   });
 
-  test('comes at once at the second signal, also while it is a lame duck', async ({ expect }) => {
+  test('comes at once at the second signal, also during lame_duck_ms', async ({ expect }) => {
     const gateway = await start({ ...mock, server: { limits: { lame_duck_ms: 60_000 } } });
     gateway.child.kill('SIGTERM');
     await expect.poll(async () => (await fetch(`${gateway.url}/health/ready`)).status).toBe(503);
-    // what comes within a second is the same signal
+    // a signal within a second is the same signal
     await pause(1000);
     expect(await gateway.stop()).toBe(0);
   });
@@ -391,7 +391,7 @@ describe.concurrent('the end', () => {
     expect(await gateway.stop()).toBe(0);
   });
 
-  test('cuts a stream that outlasts the drain with an error event', async ({ expect }) => {
+  test('cuts a stream that lasts longer than drain_ms with an error event', async ({ expect }) => {
     const gateway = await start({ ...mock, server: { limits: { drain_ms: 200 } } });
     const stream = await ask(gateway.url, '[[words:500]] [[pace:50]]', { stream: true });
     gateway.child.kill('SIGTERM');

@@ -12,7 +12,7 @@ const config = {
   plugins: ['endpoints/chat-completions', 'endpoints/health', 'auth/keys', 'stream/mock'],
 };
 
-test('a restart is told to have gone well where the disk is full, and finds the new process when there is room', async () => {
+test('a restart is reported as successful while the disk is full, and the next one finds the new process when there is room', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-full-'));
   const data = join(folder, 'data');
   mkdirSync(data);

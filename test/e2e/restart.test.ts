@@ -1,4 +1,4 @@
-/** A gateway that is restarted: nobody who uses it notices, and nothing is missing in its log. */
+/** A gateway that is restarted: no client notices, and no record is missing. */
 import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -19,10 +19,10 @@ const mock = (limits: object = {}): Record<string, unknown> => ({
   models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
   plugins,
 });
-/** With a log. */
+/** A config with a log. */
 const logged = (): Record<string, unknown> => ({ ...mock(), plugins: [...plugins, 'endpoints/logs', 'log/journal'] });
 
-/** systemd names the process that it starts: the shell names itself, and becomes the gateway. */
+/** systemd sets the id of the process that it starts: here the shell sets its own id, and becomes the gateway. */
 const asSystemd = (names: string): string[] => ['sh', '-c', `${names} exec "$@"`, 'sh'];
 
 const ask = (url: string, content: string, { stream = false, connection = 'keep-alive' } = {}): Promise<Response> =>
@@ -52,7 +52,7 @@ const idsIn = async (url: string): Promise<Set<string>> => {
   return new Set(text.split('\n').filter((line) => line !== '').map((line) => (JSON.parse(line) as { id: string }).id));
 };
 
-/** A client that asks without pause until it is stopped: the ids of its replies, and what went wrong. */
+/** A client that sends requests without pause until it is stopped: the ids of its replies, and its errors. */
 class Client {
   readonly ids: string[] = [];
   readonly faults: string[] = [];
@@ -60,7 +60,7 @@ class Client {
   #isStopped = false;
 
   constructor(send: () => Promise<Response>, isWhole: (text: string) => boolean) {
-    // a test that failed would leave it asking until the last file has run
+    // after a failed test the client would go on until the last file has run
     closeAtEndOfFile({ close: () => void (this.#isStopped = true) });
     this.#done = this.#run(send, isWhole);
   }
@@ -72,7 +72,7 @@ class Client {
         const text = await response.text();
         if (response.status !== 200 || !isWhole(text)) this.faults.push(`${response.status} ${text.slice(-200)}`);
         this.ids.push(response.headers.get('x-request-id') ?? '');
-        // the cores are needed for the processes that start
+        // the starting processes need the cores
         await pause(30);
       } catch (error) {
         this.faults.push(String((error as Error).cause ?? error));
@@ -90,7 +90,7 @@ const isAnswer = (text: string): boolean => text.includes('"content":"again"');
 const isStream = (text: string): boolean => text.endsWith('data: [DONE]\n\n');
 
 describe.concurrent('gateway restart', () => {
-  test('loses no request of clients that ask without pause, and no record', async ({ expect }) => {
+  test('loses no request of clients that send without pause, and no record', async ({ expect }) => {
     const gateway = await start(logged(), {}, { by: underShell });
     const { url } = gateway;
     const first = processesOf(gateway)[0]?.pid ?? 0;
@@ -128,7 +128,7 @@ describe.concurrent('gateway restart', () => {
     await gateway.stop();
   });
 
-  test('serves an idle connection of the former process once more, and closes it with the reply', async ({ expect }) => {
+  test('serves one more request on an idle connection of the former process, and closes it with the reply', async ({ expect }) => {
     const gateway = await start(mock(), {}, { by: underShell });
     const bytes = `GET /health/ready HTTP/1.1\r\nhost: localhost\r\n\r\n`;
     let answer = '';
@@ -146,7 +146,7 @@ describe.concurrent('gateway restart', () => {
     await gateway.stop();
   });
 
-  test('leaves the gateway as it is where the new process refuses to start', async ({ expect }) => {
+  test('does not change the gateway if the new process refuses to start', async ({ expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-restart-'));
     const plugin = `import { existsSync } from 'node:fs';
       export default { name: 'log/moody', summary: 'refuses a second start', apply({ hooks }) {
@@ -170,7 +170,7 @@ describe.concurrent('gateway restart', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('finds a gateway whose data directory a reload has changed, or somebody has emptied', async ({ expect }) => {
+  test('finds a gateway whose data directory was changed by a reload, or emptied', async ({ expect }) => {
     const gateway = await start(mock(), {}, { by: underShell });
     const folder = dirname(gateway.file);
     const config = mock();
@@ -185,7 +185,7 @@ describe.concurrent('gateway restart', () => {
     await gateway.stop();
   });
 
-  test('says that there is none to restart', async ({ expect }) => {
+  test('says that no gateway runs', async ({ expect }) => {
     const gateway = await start(mock());
     expect(await restart(gateway, '--pid', '4194304')).toMatchObject({ code: 5, stdout: '', stderr: expect.stringContaining('There is no gateway to restart') });
     gateway.child.kill('SIGKILL');
@@ -195,7 +195,7 @@ describe.concurrent('gateway restart', () => {
     await gateway.stop();
   });
 
-  test('leaves a gateway to systemd that systemd has started', async ({ expect }) => {
+  test('refuses for a gateway that systemd has started', async ({ expect }) => {
     const gateway = await start(mock(), {}, { by: asSystemd('SYSTEMD_EXEC_PID=$$') });
     expect(await restart(gateway)).toMatchObject({ code: 5, stderr: expect.stringContaining('Run systemctl restart') });
     expect((await ask(gateway.url, 'still here')).status).toBe(200);
@@ -210,13 +210,13 @@ async function startOnSocket(host: string, names: string, config = mock()): Prom
   const { port } = server.address() as AddressInfo;
   const { fd } = (server as unknown as Record<'_handle', { fd: number }>)['_handle'];
   const started = start(config, {}, { by: asSystemd(names), descriptors: [fd] });
-  // the process has its own copy by now, and this one would take connections too
+  // the process has its own copy now, and this socket would accept connections too
   server.close();
   return { port, started };
 }
 
-describe.concurrent('a socket that systemd hands over', () => {
-  test('is served on, and no other', async ({ expect }) => {
+describe.concurrent('a socket that systemd passes', () => {
+  test('is the only port that is served', async ({ expect }) => {
     const { port, started } = await startOnSocket('127.0.0.1', 'LISTEN_PID=$$ LISTEN_FDS=1');
     const early = ask(`http://127.0.0.1:${port}`, 'early');
     const gateway = await started;
@@ -226,20 +226,20 @@ describe.concurrent('a socket that systemd hands over', () => {
     expect(await gateway.stop()).toBe(0);
   });
 
-  test('is left alone where it is for another process', async ({ expect }) => {
+  test('is not used if it is for another process', async ({ expect }) => {
     const { port, started } = await startOnSocket('127.0.0.1', 'LISTEN_PID=1 LISTEN_FDS=1');
     const gateway = await started;
     expect(gateway.port).not.toBe(port);
     await gateway.stop();
   });
 
-  test('is refused where other machines reach it and there are no keys', async ({ expect }) => {
+  test('is refused if other machines can reach it and there are no keys', async ({ expect }) => {
     const { server: _, ...open } = mock();
     const { started } = await startOnSocket('0.0.0.0', 'LISTEN_PID=$$ LISTEN_FDS=1', open);
     await expect(started).rejects.toThrow(/ended with 1\n[^]*has the address 0\.0\.0\.0, where other machines can reach the gateway/);
   });
 
-  test('is refused where it is one of several, or no socket', async ({ expect }) => {
+  test('is refused if it is one of several, or not a socket', async ({ expect }) => {
     const { started } = await startOnSocket('127.0.0.1', 'LISTEN_PID=$$ LISTEN_FDS=2');
     await expect(started).rejects.toThrow(/ended with 1\n[^]*systemd hands over 2 sockets/);
     const file = openSync('/dev/null', 'r');
@@ -248,7 +248,7 @@ describe.concurrent('a socket that systemd hands over', () => {
   });
 });
 
-test('what a killed process left in its journal is stored by another one that runs', async ({ expect }) => {
+test('records in the journal of a killed process are stored by another process that runs', async ({ expect }) => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-restart-'));
   const [killed, other] = [await start(logged(), {}, { folder }), await start(logged(), {}, { folder })];
   const stream = await ask(killed.url, '[[words:500]] [[pace:50]]', { stream: true });

@@ -1,4 +1,4 @@
-/** The AI SDK, by its provider for the Messages API, asks the started executable; behind it stands `@copilotkit/aimock`. */
+/** The AI SDK with its provider for the Messages API calls the started executable; the providers are `@copilotkit/aimock`. */
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { APICallError, generateText, isStepCount, jsonSchema, Output, streamText, tool } from 'ai';
 import type { LanguageModel } from 'ai';
@@ -52,7 +52,7 @@ describe.each(protocols)('over %s', (id) => {
     expect([await stream.text, await stream.finishReason]).toEqual(['Hello, dear caller.', 'stop']);
   });
 
-  test('shows the thought beside the answer', async () => {
+  test('shows the reasoning beside the answer', async () => {
     const stream = streamText({ ...by(id), prompt: 'Think first.', ...thinking });
     expect([await stream.text, (await stream.reasoningText)?.trim()]).toEqual(['It is 42.', 'Six times seven.']);
   });
@@ -74,7 +74,7 @@ test('fills a schema', async () => {
   expect(output).toEqual({ name: 'Ada', age: 36 });
 });
 
-test('throws the error with its status and whether another try may help', async () => {
+test('throws the error with its status and whether a retry may help', async () => {
   const busy = await generateText({ ...by('anthropic'), prompt: 'Be busy.', maxRetries: 0 }).catch((error: unknown) => error);
   expect(APICallError.isInstance(busy) && [busy.statusCode, busy.isRetryable, busy.message]).toEqual([429, true, expect.stringContaining('Too many of you.')]);
 });

@@ -1,4 +1,4 @@
-/** The AI SDK, by its provider for OpenAI-compatible servers, asks the started executable; behind it stands `@copilotkit/aimock`. */
+/** The AI SDK with its provider for OpenAI-compatible servers calls the started executable; the providers are `@copilotkit/aimock`. */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, generateText, isStepCount, jsonSchema, Output, streamText, tool } from 'ai';
 import type { LanguageModel } from 'ai';
@@ -45,7 +45,7 @@ const tools = {
 const thinking = { providerOptions: { ours: { reasoningEffort: 'medium' } } };
 const twoSteps = { prompt: question, tools, stopWhen: isStepCount(3), ...thinking };
 
-/** The turn that called the tool, as it went out again with the tool's result. */
+/** The turn that called the tool, as it was sent again with the result of the tool. */
 const callingTurn: Record<(typeof protocols)[number], (body: any) => unknown> = {
   anthropic: ({ messages }) => messages[1].content,
   'openai-responses': ({ input }) => input.slice(1, -1),
@@ -75,12 +75,12 @@ describe.each(protocols)('over %s', (id) => {
     expect({ text, reasoningText }).toEqual({ text: 'It is 42.', reasoningText: 'Six times seven.' });
   });
 
-  test('generateText tells a length limit', async () => {
+  test('generateText gives a length limit as finish reason', async () => {
     const { finishReason } = await generateText({ model: modelOf(id), prompt: 'Be brief.' });
     expect(finishReason).toBe('length');
   });
 
-  test('generateText gives an object of the schema that was asked for', async () => {
+  test('generateText gives an object of the requested schema', async () => {
     const schema = jsonSchema<{ name: string; age: number }>({ type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer' } }, required: ['name', 'age'], additionalProperties: false });
     const { output } = await generateText({ model: modelOf(id), prompt: 'Describe a person.', output: Output.object({ schema }) });
     expect(output).toEqual({ name: 'Ada', age: 36 });
@@ -95,7 +95,7 @@ describe.each(protocols)('over %s', (id) => {
     expect(order).toEqual(['reasoning-delta Six time', 'reasoning-delta s seven.', 'text-delta It is 42', 'text-delta .', 'finish stop']);
   });
 
-  test('streamText counts what was used', async () => {
+  test('streamText gives the usage', async () => {
     const result = streamText({ model: modelOf(id), prompt: 'Greet me.' });
     expect(await result.text).toBe('Hello, dear caller.');
     expect(await result.usage).toMatchObject({ inputTokens: 11, outputTokens: 7 });
@@ -114,12 +114,12 @@ describe.each(protocols)('over %s', (id) => {
     expect((await result.steps).map(({ finishReason }) => finishReason)).toEqual(['tool-calls', 'stop']);
   });
 
-  test('the thoughts of the first step are whole in the second, though the SDK keeps only their text', async () => {
+  test('the reasoning of the first step is complete in the second, although the SDK keeps only its text', async () => {
     await generateText({ model: modelOf(id), ...twoSteps });
     expect(callingTurn[id](aimock.asked[1]?.json)).toEqual(callingTurnWhole[id]);
   });
 
-  test('the thoughts of a streamed first step are whole in the second too', async () => {
+  test('the reasoning of a streamed first step is complete in the second too', async () => {
     await streamText({ model: modelOf(id), ...twoSteps }).text;
     expect(callingTurn[id](aimock.asked[1]?.json)).toEqual(callingTurnWhole[id]);
   });
@@ -131,7 +131,7 @@ describe.each(protocols)('over %s', (id) => {
     expect(parts.filter((type) => type === 'error')).toEqual(['error']);
   });
 
-  // the last one: its target rests as long as it was told to
+  // this test is the last one, because its target rests as long as the provider says
   test('a rate limit is an error that may be tried again', async () => {
     const error = await generateText({ model: modelOf(id), prompt: 'Be busy.', maxRetries: 0 }).catch((thrown: unknown) => thrown);
     expect(APICallError.isInstance(error)).toBe(true);

@@ -1,4 +1,4 @@
-/** `@anthropic-ai/sdk` asks the started executable, and behind it stand the providers' APIs as `@copilotkit/aimock` mocks them. */
+/** `@anthropic-ai/sdk` calls the started executable; `@copilotkit/aimock` mocks the APIs of the providers. */
 import Anthropic from '@anthropic-ai/sdk';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -40,7 +40,7 @@ const plain = async (params: Params): Promise<Message> => await client.messages.
 const streamed = async (params: Params): Promise<Message> => await client.messages.stream(params).finalMessage();
 const ways = [['plain', plain], ['as a stream', streamed]] as const;
 const saying = (model: string, content: string, more: Partial<Params> = {}): Params => ({ model, max_tokens: 4096, messages: [{ role: 'user', content }], ...more });
-/** The answer without state that stands by itself: some providers give it after the text. */
+/** The answer without state in a block of its own, which some providers give after the text. */
 const shown = ({ content, ...message }: Message): Message => ({ ...message, content: content.filter(({ type }) => type !== 'redacted_thinking') });
 const textIn = ({ content }: Message): string => content.map((block) => (block.type === 'text' ? block.text : '')).join('');
 
@@ -51,7 +51,7 @@ describe.each(protocols)('over %s', (model) => {
     expect(reply.usage).toMatchObject({ input_tokens: 11, output_tokens: 7 });
   });
 
-  test.each(ways)('has the thought before the text, %s', async (_, ask) => {
+  test.each(ways)('has the reasoning before the text, %s', async (_, ask) => {
     const { content } = shown(await ask(saying(model, 'Think first.', { thinking: { type: 'adaptive' } })));
     expect(content.map(({ type }) => type)).toEqual(['thinking', 'text']);
     expect(content).toMatchObject([{ thinking: 'Six times seven.', signature: expect.stringMatching(/^gw1_/) }, { text: 'It is 42.' }]);
@@ -80,7 +80,7 @@ describe('thinking over two turns', () => {
     ['anthropic', [{ type: 'redacted_thinking', data: 'a-sealed-thought' }, { type: 'thinking', thinking: 'I need to look.', signature: 'signed-in-rome' }]],
     ['openai-responses', 1],
     ['openai-chat', 'I need to look.'],
-  ])('goes back whole over %s', async (model, whole) => {
+  ])('goes back complete over %s', async (model, whole) => {
     for (const [, ask] of ways) {
       const params: Params = { model, max_tokens: 4096, messages: [question], tools: [weather], thinking: { type: 'adaptive' } };
       const { content } = await ask(params);
@@ -92,8 +92,8 @@ describe('thinking over two turns', () => {
   });
 });
 
-describe.each(ways)('a tool runner, which would leave the conversation to a thread of the server, %s', (_, ask) => {
-  test.each(protocols)('has the whole conversation sent on, over %s', async (model) => {
+describe.each(ways)('a tool runner, which would keep the conversation in a thread of the server, %s', (_, ask) => {
+  test.each(protocols)('sends the whole conversation to the provider, over %s', async (model) => {
     const tool: BetaRunnableTool<object> = { ...weather, run: () => '21 degrees', parse: (input) => input as object };
     const params = { model, max_tokens: 4096, messages: [question], tools: [tool] };
     const runner = ask === plain ? client.beta.messages.toolRunner(params) : client.beta.messages.toolRunner({ ...params, stream: true });
@@ -102,14 +102,14 @@ describe.each(ways)('a tool runner, which would leave the conversation to a thre
   });
 });
 
-test('a thread is refused where the client does not go on without one', async () => {
+test('a thread is refused if the client does not continue without one', async () => {
   const refused = await client.beta.messages.thread({ model: 'anthropic', max_tokens: 100 }).send({ role: 'user', content: 'Greet me.' }).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(Anthropic.BadRequestError);
   expect(refused).toMatchObject({ error: { error: { type: 'invalid_request_error', message: expect.stringContaining('"thread"'), details: { error_code: 'thread_unsupported_request' } } } });
 });
 
 describe('failures', () => {
-  test.each(ways)('is the error class of its status, %s', async (_, ask) => {
+  test.each(ways)('have the error class of their status, %s', async (_, ask) => {
     const busy = await ask(saying('anthropic', 'Be busy.')).catch((error: unknown) => error);
     expect(busy).toBeInstanceOf(Anthropic.RateLimitError);
     expect(busy).toMatchObject({ status: 429, type: 'rate_limit_error', requestID: expect.any(String) });
@@ -118,7 +118,7 @@ describe('failures', () => {
     await expect(ask({ ...saying('anthropic', 'Hi'), messages: [] })).rejects.toBeInstanceOf(Anthropic.BadRequestError);
   });
 
-  test('in the middle of a stream throws, with what came before it', async () => {
+  test('in the middle of a stream throw after the text that came before', async () => {
     let text = '';
     const stream = client.messages.stream(saying('openai-chat', 'Break off.')).on('text', (delta) => (text += delta));
     await expect(stream.finalMessage()).rejects.toBeInstanceOf(Anthropic.APIError);
@@ -126,13 +126,13 @@ describe('failures', () => {
   });
 });
 
-test('counts tokens and says where that is an estimate', async () => {
+test('the client counts tokens, and the reply marks an estimate', async () => {
   const { data, response } = await client.messages.countTokens({ model: 'openai-chat', messages: [{ role: 'user', content: 'Greet me, please, as long as you can.' }] }).withResponse();
   expect(data.input_tokens).toBeGreaterThan(5);
   expect(response.headers.get('x-estimated')).toBe('true');
 });
 
-test('lists all models by pages, and one of them', async () => {
+test('the client lists all models by pages, and retrieves one', async () => {
   const ids: string[] = [];
   for await (const model of client.models.list({ limit: 2 })) ids.push(model.id);
   expect(ids).toEqual([...protocols]);

@@ -1,4 +1,4 @@
-/** What goes wrong upstream, as the `openai` package meets it behind the started executable. `@copilotkit/aimock` makes the trouble. */
+/** Faults of providers as the `openai` package gets them from the started executable. `@copilotkit/aimock` makes the faults. */
 import OpenAI, { RateLimitError } from 'openai';
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import type { APIError } from 'openai';
@@ -52,10 +52,10 @@ afterAll(async () => {
 
 const saying = (model: string, content: string): OpenAI.ChatCompletionCreateParamsNonStreaming => ({ model, messages: [{ role: 'user', content }] });
 
-/** What a whole answer ends in. */
+/** The error of a plain answer. */
 const whole = async (model: string, content: string): Promise<unknown> => await client.chat.completions.create(saying(model, content)).catch((error: unknown) => error);
 
-/** What a streamed answer ends in, and the words until then. */
+/** The error of a streamed answer, and the text before it. */
 async function streamed(model: string, content: string, by = client): Promise<{ words: string; error: unknown }> {
   let words = '';
   try {
@@ -67,14 +67,14 @@ async function streamed(model: string, content: string, by = client): Promise<{ 
 }
 
 describe.each(protocols)('over %s', (model) => {
-  test('a rate limit is told with the time to wait', async () => {
+  test('a rate limit is an error with the time to wait', async () => {
     const error = (await whole(model, 'Be busy.')) as APIError;
     expect(error).toBeInstanceOf(RateLimitError);
     expect(error).toMatchObject({ status: 429, code: 'upstream_rate_limited', type: 'rate_limit_error' });
     expect(error.headers?.get('retry-after')).toBe('7');
   });
 
-  test('a rate limit is told the same way where a stream was asked for', async () => {
+  test('a rate limit of a stream is an error with the time to wait too', async () => {
     const { error } = await streamed(model, 'Be busy by chance.');
     expect(error).toBeInstanceOf(RateLimitError);
     expect((error as APIError).headers?.get('retry-after')).toBe('1');
@@ -84,7 +84,7 @@ describe.each(protocols)('over %s', (model) => {
     expect(await whole(model, 'Babble.')).toMatchObject({ status: 502, code: 'upstream_invalid_response' });
   });
 
-  test('malformed JSON in the place of a stream is an invalid answer', async () => {
+  test('malformed JSON instead of a stream is an invalid answer', async () => {
     const { error } = await streamed(model, 'Babble.');
     expect(error).toMatchObject({ status: 502, code: 'upstream_invalid_response' });
   });
@@ -97,7 +97,7 @@ describe.each(protocols)('over %s', (model) => {
     expect(await whole(model, 'Hang up.')).toMatchObject({ status: 502, type: 'upstream_error' });
   });
 
-  test('a stream that breaks in the middle is raised after the words that came', async () => {
+  test('a stream that breaks in the middle throws after its first words', async () => {
     const { words, error } = await streamed(model, 'Count, and break off.');
     expect(words).not.toBe('');
     expect(words).not.toBe(counting);
@@ -113,19 +113,19 @@ describe.each(protocols)('over %s', (model) => {
   });
 });
 
-// aimock puts its errors of Bedrock in a form that Bedrock does not have
-test.each(protocols.filter((name) => name !== 'bedrock'))('an error keeps the words of the provider, over %s', async (model) => {
+// aimock gives Bedrock's errors in a form that Bedrock does not have
+test.each(protocols.filter((name) => name !== 'bedrock'))('an error keeps the message of the provider, over %s', async (model) => {
   expect(await whole(model, 'Be busy.')).toMatchObject({ message: expect.stringContaining('Too many of you.') });
 });
 
 describe('two protocols behind one model', () => {
-  test('the second answers where the first fails', async () => {
+  test('the second answers if the first fails', async () => {
     const reply = await client.chat.completions.create(saying('pair', 'Anyone there?'));
     expect(reply.choices[0]?.message.content).toBe('Me.');
     expect(aimock.asked.map(({ url }) => url)).toEqual(['/v1/messages', '/v1beta/models/gemini-2.5-flash:generateContent']);
   });
 
-  test('the second streams where the first breaks off before its first word', async () => {
+  test('the second streams if the first breaks off before its first word', async () => {
     const { words, error } = await streamed('pair', 'Count with me.');
     expect(error).toBeNull();
     expect(words).toBe(counting);
@@ -134,7 +134,7 @@ describe('two protocols behind one model', () => {
 
 const told = (type: string, data: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
 
-// aimock's malformed JSON is a whole body; inside a stream it is scripted
+// aimock has malformed JSON only as a whole body, so the test scripts it for a stream
 describe('malformed JSON in the middle of a stream', () => {
   const message = { id: 'msg_1', type: 'message', role: 'assistant', content: [], model: 'claude-sonnet-4-5', stop_reason: null, usage: { input_tokens: 1, output_tokens: 1 } };
 
@@ -145,7 +145,7 @@ describe('malformed JSON in the middle of a stream', () => {
     ['gemini', [`data: ${JSON.stringify({ candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'One' }] } }] })}\n\n`]],
   ];
 
-  test.each(begun)('is raised after the words that came, over %s', async (dialect, events) => {
+  test.each(begun)('throws after the first words, over %s', async (dialect, events) => {
     scripted.script(streams([...events, 'data: {malformed json: <<<chaos>>>\n\n']));
     const { words, error } = await streamed(`scripted-${dialect}`, 'Hello.');
     expect(words).toBe('One');

@@ -1,5 +1,5 @@
 /**
- * A tool loop of twenty turns whose client changes the provider and the door after each five, with the SDK of each door. The providers
+ * A tool loop of twenty turns whose client changes the provider and the endpoint after every five, with the SDK of each endpoint. The providers
  * refuse state that they did not issue (test/_kit/strict-vendors.ts).
  */
 import Anthropic from '@anthropic-ai/sdk';
@@ -13,7 +13,7 @@ import type { Script, StrictVendor, Vendor } from '../_kit/strict-vendors.ts';
 
 type Door = 'chat' | 'messages' | 'responses';
 
-/** A thought as a client has it: what it shows, the opaque string, and how the door gave it. */
+/** Reasoning as a client has it: the shown text, the opaque string, and the form of the endpoint. */
 interface Thought {
   readonly text: string;
   readonly opaque: string | null;
@@ -27,11 +27,11 @@ interface Answer {
   readonly text: string;
 }
 
-/** A call and its result, or a word of the user. */
+/** A call and its result, or a text of the user. */
 type Turn = { readonly user: string } | (Answer & { readonly result: string });
 
 const vendors = {} as Record<Vendor, StrictVendor>;
-/** One that remembers state for clients that drop it, and one that has only what clients send back. */
+/** A gateway that keeps state for clients that drop it, and one that has only the state that clients send back. */
 const gateways: Running[] = [];
 let openai: OpenAI;
 let anthropic: Anthropic;
@@ -105,7 +105,7 @@ const asksBy: Readonly<Record<Door, (asking: Asking) => Promise<Answer>>> = {
       const word = next !== undefined && 'user' in next ? [{ type: 'text', text: next.user }] : [];
       return [{ role: 'assistant', content: [...blocks, { type: 'tool_use', id: call!.id, name: 'look', input: JSON.parse(call!.arguments) }] }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: call!.id, content: result }, ...word] }];
     });
-    // a word after a result is in the message of the result
+    // a text after a result is in the message of the result
     const whole = messages.flatMap((some, at) => (at > 0 && 'user' in turns[at]! ? [] : some));
     const params: Anthropic.MessageCreateParamsNonStreaming = { model, messages: whole, max_tokens: 4096, thinking: { type: 'adaptive' }, output_config: { effort: 'low' }, tools: [{ name: 'look', input_schema: parameters }] };
     const { content } = isStream ? await anthropic.messages.stream(params).finalMessage() : await anthropic.messages.create(params);
@@ -134,7 +134,7 @@ const asksBy: Readonly<Record<Door, (asking: Asking) => Promise<Answer>>> = {
 
 type Leg = readonly [Door, Vendor];
 
-/** Twenty turns, five by each leg. @param words whether the user says something at each change */
+/** Twenty turns, five for each leg. @param words whether the user sends a text at each change */
 async function walk(legs: readonly Leg[], words: boolean): Promise<string> {
   const turns: Turn[] = [{ user: 'Read the pages.' }];
   for (let at = 1; at <= 20; at++) {
@@ -162,12 +162,12 @@ const named = (legs: readonly Leg[]): string => legs.map(([door, vendor]) => `${
 describe.each([
   ['within one loop', 0, false],
   ['and the user says something at each change', 0, true],
-  // the chat door gives the string of the provider itself, and the rest of the state beside it, for which the other doors have no place
+  // chat completions gives the string of the provider itself, and the rest of the state beside it, for which other endpoints have no field
   ['at a gateway that remembers nothing', 1, false],
 ] as const)('twenty turns with tools, %s', (_, at, words) => {
   beforeAll(() => askAt(gateways[at]!));
 
-  test.each(walks.filter((legs) => at === 0 || legs[0]![0] !== 'chat').map((legs) => [named(legs), legs] as const))('%s: no provider refuses one, and the first has its thoughts back at the end', async (__, legs) => {
+  test.each(walks.filter((legs) => at === 0 || legs[0]![0] !== 'chat').map((legs) => [named(legs), legs] as const))('%s: no provider refuses a turn, and the first one gets its reasoning back at the end', async (__, legs) => {
     const [, vendor] = legs[0]!;
     const { asked, statesIn } = vendors[vendor];
     const before = vendors[vendor].issued.length;
@@ -177,7 +177,7 @@ describe.each([
     // wire: Claude thinks with a budget only where the turn began with thinking of its own, and a result with words beside it goes on with the turn before (Anthropic: Extended thinking)
     const thinksAgain = !(words && vendor === 'claude');
     expect(own.length).toBe(thinksAgain ? 10 : 5);
-    // nobody has sent the thought of the last answer yet
+    // the reasoning of the last answer has not been sent yet
     expect(statesIn(asked.at(-1)!.text)).toEqual(thinksAgain ? own.slice(0, 9) : own);
   });
 });

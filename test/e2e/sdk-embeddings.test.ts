@@ -1,4 +1,4 @@
-/** The clients that retrieve ask the started executable for embeddings, each in its own way: the `openai` package, the AI SDK by `openai()`, and LangChain. Behind it stands `@copilotkit/aimock`. */
+/** Clients for retrieval request embeddings from the started executable: the `openai` package, the AI SDK with `openai()`, and LangChain. The provider is `@copilotkit/aimock`. */
 import { createOpenAI } from '@ai-sdk/openai';
 import { OpenAIEmbeddings } from '@langchain/openai';
 import { embed, embedMany } from 'ai';
@@ -14,7 +14,7 @@ let gateway: Running;
 let client: OpenAI;
 
 const model = 'vectors';
-// 32-bit floats hold these exactly
+// 32-bit floats represent these numbers exactly
 const [cat, dog] = [[0.5, -0.25, 0.125], [1, 0, -0.5]];
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ afterAll(async () => {
   await aimock.close();
 });
 
-// the package asks for base64 by itself where nobody says a format
+// the package asks for base64 by default
 test.each([[undefined], ['float'], ['base64']] as const)('the openai package gets a vector, as %s', async (format) => {
   const { data, usage } = await client.embeddings.create({ model, input: 'cat', ...(format !== undefined && { encoding_format: format }) });
   const given = data[0]!.embedding as unknown;
@@ -47,17 +47,17 @@ test.each([[undefined], ['float'], ['base64']] as const)('the openai package get
   expect(aimock.asked[0]?.headers['authorization']).toBe('Bearer key-for-openai');
 });
 
-test('the openai package gets the dimensions that it asks for sent on', async () => {
+test('the dimensions of the openai package reach the provider', async () => {
   await client.embeddings.create({ model, input: 'dog', dimensions: 3 });
   expect(aimock.asked[0]?.json).toMatchObject({ dimensions: 3 });
 });
 
-test('the openai package throws where the model is one for chats', async () => {
+test('the openai package throws if the model is a chat model', async () => {
   await expect(client.embeddings.create({ model: 'words', input: 'cat' })).rejects.toThrow(BadRequestError);
   expect(aimock.asked).toEqual([]);
 });
 
-test('the AI SDK embeds one text, and many', async () => {
+test('the AI SDK embeds one text and many texts', async () => {
   const embedder = createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'none' }).embedding(model);
   expect((await embed({ model: embedder, value: 'cat' })).embedding).toEqual(cat);
   expect((await embedMany({ model: embedder, values: ['dog', 'dog'] })).embeddings).toEqual([dog, dog]);

@@ -1,4 +1,4 @@
-/** LangChain's `ChatOpenAI` asks the started executable; behind it stands `@copilotkit/aimock`. */
+/** LangChain's `ChatOpenAI` calls the started executable; the providers are `@copilotkit/aimock`. */
 import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import type { AIMessage, AIMessageChunk } from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const chat = (model: string): ChatOpenAI => new ChatOpenAI({ model, apiKey: 'none', maxRetries: 0, modelKwargs: { reasoning_effort: 'medium' }, configuration: { baseURL: `${gateway.url}/v1` } });
 
-/** Chunks, and what they add up to. */
+/** The chunks, and their sum. */
 async function gathered(stream: AsyncIterable<AIMessageChunk>): Promise<{ chunks: AIMessageChunk[]; sum: AIMessageChunk }> {
   const chunks: AIMessageChunk[] = [];
   for await (const chunk of stream) chunks.push(chunk);
@@ -73,7 +73,7 @@ describe.each(protocols)('over %s', (model) => {
     expect(reply).toEqual({ name: 'Ada', age: 36 });
   });
 
-  test('a stream that breaks off is raised after the words that came', async () => {
+  test('a stream that breaks off throws after its first words', async () => {
     const stream = await chat(model).stream('Break off.');
     const texts: string[] = [];
     const read = async (): Promise<void> => {
@@ -104,7 +104,7 @@ describe.each(protocols)('over %s', (model) => {
   });
 });
 
-test('the thoughts of a tool call are whole in the second turn, though LangChain keeps only their text', async () => {
+test('the reasoning of a tool call is complete in the second turn, although LangChain keeps only its text', async () => {
   const agent = chat('anthropic').bindTools([weather]);
   const first = await agent.invoke([question]);
   await agent.invoke([question, first, new ToolMessage({ tool_call_id: first.tool_calls![0]!.id!, content: '21 degrees' })]);
@@ -114,7 +114,7 @@ test('the thoughts of a tool call are whole in the second turn, though LangChain
   ]);
 });
 
-/** The function that was called and what came of it, as they went out. */
+/** The called function and its result, as they were sent. */
 const callAndResult: Record<(typeof protocols)[number], (body: any) => [name: string, result: string]> = {
   anthropic: ({ messages }) => {
     const { content } = messages[2].content[0];

@@ -1,4 +1,4 @@
-/** The `openai` package asks the started executable, and behind it stand the providers' APIs as `@copilotkit/aimock` mocks them. */
+/** The `openai` package calls the started executable; `@copilotkit/aimock` mocks the APIs of the providers. */
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { plainAnswers, protocolConfig, protocols, startAimock } from '../_kit/aimock.ts';
@@ -53,7 +53,7 @@ describe.each(protocols)('over %s', (model) => {
     expect(reply.usage).toMatchObject({ prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 });
   });
 
-  test('shows the provider its own key, in the header that it reads', async () => {
+  test('sends the provider its own key, in the header that the provider reads', async () => {
     await client.chat.completions.create(saying(model, 'Greet me.'));
     const header = ({ anthropic: 'x-api-key', gemini: 'x-goog-api-key', azure: 'api-key' } as Record<string, string>)[model] ?? 'authorization';
     expect(aimock.asked[0]?.headers[header]).toMatch(new RegExp(`^(Bearer )?key-for-${model}$`));
@@ -85,7 +85,7 @@ describe.each(protocols)('over %s', (model) => {
     expect(order).toEqual(['thought Six time', 'thought s seven.', 'said It is 42', 'said .']);
   });
 
-  test('gives back JSON of the schema that was asked for', async () => {
+  test('returns JSON of the requested schema', async () => {
     const schema = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer' } }, required: ['name', 'age'], additionalProperties: false };
     const reply = await client.chat.completions.parse({ ...saying(model, 'Describe a person.'), response_format: { type: 'json_schema', json_schema: { name: 'person', schema, strict: true } } });
     expect(reply.choices[0]?.message.parsed ?? JSON.parse(reply.choices[0]?.message.content ?? '')).toEqual({ name: 'Ada', age: 36 });
@@ -93,7 +93,7 @@ describe.each(protocols)('over %s', (model) => {
   });
 });
 
-/** Where each protocol asks for thought. */
+/** The field of reasoning in each protocol. */
 const thinkingAskedOf: Record<Protocol, (body: any) => boolean> = {
   'openai-chat': ({ reasoning_effort: effort }) => effort === 'medium',
   'openai-responses': ({ reasoning }) => reasoning.effort === 'medium' && reasoning.summary === 'auto',
@@ -103,7 +103,7 @@ const thinkingAskedOf: Record<Protocol, (body: any) => boolean> = {
   azure: ({ reasoning_effort: effort }) => effort === 'medium',
 };
 
-/** Where each protocol takes a schema. */
+/** The field of a schema in each protocol. */
 const schemaAskedOf: Record<Protocol, (body: any) => object> = {
   'openai-chat': (body) => body.response_format.json_schema.schema,
   'openai-responses': (body) => body.text.format.schema,
@@ -113,7 +113,7 @@ const schemaAskedOf: Record<Protocol, (body: any) => object> = {
   azure: (body) => body.response_format.json_schema.schema,
 };
 
-/** What a client makes of a message that it got. */
+/** The message that a client sends back for a message that it got. */
 const clients: [what: string, keep: (message: Message) => Message][] = [
   ['keeps fields that it does not know', (message) => message],
   ['drops fields that it does not know', ({ role, content, refusal, tool_calls: calls }) => ({ role, content, refusal, ...(calls && { tool_calls: calls }) })],
@@ -129,7 +129,7 @@ describe.each(ways)('a tool loop of %s answers', (_, take) => {
       expect(last.content).toBe('It is warm in Rome.');
     });
 
-    test.each(protocols)('brings call and result together, over %s', async (model) => {
+    test.each(protocols)('sends call and result together, over %s', async (model) => {
       await loop(model, take, keep);
       const { call, result } = pairSentTo[model](sent());
       expect(call).toEqual(expect.any(String));
@@ -151,7 +151,7 @@ async function loop(model: string, take: (params: Params) => Promise<Message>, k
   return { first, last, asked: aimock.asked };
 }
 
-/** The id by which a call goes out, and the result with the id that it answers. Gemini knows functions by name. */
+/** The sent id of a call, and the id of its result. Gemini identifies functions by name. */
 const pairSentTo: Record<Protocol, (body: any) => { call: string; result: [string, string] }> = {
   'openai-chat': ({ messages }) => ({ call: messages[1].tool_calls[0].id, result: [messages[2].tool_call_id, messages[2].content] }),
   'openai-responses': ({ input }) => ({ call: input.find(({ type }: any) => type === 'function_call').call_id, result: [input.at(-1).call_id, input.at(-1).output] }),
@@ -169,7 +169,7 @@ const pairSentTo: Record<Protocol, (body: any) => { call: string; result: [strin
 
 const textOf = (content: string | { text: string }[]): string => (typeof content === 'string' ? content : content.map(({ text }) => text).join(''));
 
-/** The thoughts that go out with the second turn, as the provider put them. */
+/** The reasoning that is sent with the second turn, in the provider's form. */
 const thoughtsSentTo: Record<'openai-chat' | 'openai-responses' | 'anthropic', (asked: Tapped | undefined) => unknown> = {
   'openai-chat': (asked) => asked?.json.messages[1].reasoning_content,
   'openai-responses': (asked) => asked?.json.input.slice(1, -1),

@@ -1,6 +1,6 @@
 /**
- * The clients of the Responses API ask the started executable, each in its own way: the `openai` package, the AI SDK by `openai()`, and the
- * Agents SDK. Behind it stand the providers' APIs as `@copilotkit/aimock` mocks them.
+ * Clients of the Responses API call the started executable: the `openai` package, the AI SDK with `openai()`, and the Agents SDK.
+ * `@copilotkit/aimock` mocks the APIs of the providers.
  */
 import { createOpenAI } from '@ai-sdk/openai';
 import { Agent, OpenAIResponsesModel, run, setTracingDisabled, tool as agentTool } from '@openai/agents';
@@ -55,12 +55,12 @@ describe.each(protocols)('the openai package over %s', (model) => {
     expect(reply.usage).toMatchObject({ input_tokens: 11, output_tokens: 7, total_tokens: 18 });
   });
 
-  test.each(ways)('gets the thought before the text, %s', async (_, ask) => {
+  test.each(ways)('gets the reasoning before the text, %s', async (_, ask) => {
     const { output } = await ask({ model, input: 'Think first.', reasoning: { effort: 'low', summary: 'auto' } });
     expect(output).toMatchObject([{ type: 'reasoning', summary: [{ text: 'Six times seven.' }] }, { type: 'message' }]);
   });
 
-  test.each(ways)('calls a tool and goes on with its result, %s', async (_, ask) => {
+  test.each(ways)('calls a tool and continues with its result, %s', async (_, ask) => {
     const asked: Params = { model, input: [{ role: 'user', content: question }], tools: [weather], reasoning: { effort: 'low' }, store: false, include: ['reasoning.encrypted_content'] };
     const first = await ask(asked);
     const call = first.output.find((item) => item.type === 'function_call')!;
@@ -70,7 +70,7 @@ describe.each(protocols)('the openai package over %s', (model) => {
     expect(sent()).toContain('21 degrees');
   });
 
-  test.each(ways)('goes on from a response that is kept, %s', async (_, ask) => {
+  test.each(ways)('continues a kept response, %s', async (_, ask) => {
     const first = await ask({ model, input: question, tools: [weather], reasoning: { effort: 'low' } });
     const call = first.output.find((item) => item.type === 'function_call')!;
     const second = await ask({ model, previous_response_id: first.id, input: [{ type: 'function_call_output', call_id: call.call_id, output: '21 degrees' }], tools: [weather], reasoning: { effort: 'low' } });
@@ -94,15 +94,15 @@ describe('the openai package', () => {
     await expect(plain({ model: 'gemini', input: 'hi', previous_response_id: id })).rejects.toMatchObject({ status: 400, param: 'previous_response_id' });
   });
 
-  test('throws where a stream breaks, and the status where it never began', async () => {
+  test('throws if a stream breaks, and with the status if it never began', async () => {
     await expect(streamed({ model: 'openai-chat', input: 'Break off.' })).rejects.toMatchObject({ code: 'upstream_truncated' });
     await expect(streamed({ model: 'bedrock', input: 'Be busy.' })).rejects.toMatchObject({ status: 429, code: 'upstream_rate_limited' });
   });
 });
 
-describe('thinking goes back whole', () => {
+describe('reasoning goes back complete', () => {
   const state: Partial<Record<Protocol, string>> = { anthropic: '"signature":"signed-in-rome"', 'openai-responses': '"encrypted_content"', 'openai-chat': '"reasoning_content":"I need to look."' };
-  test.each(Object.entries(state) as [Protocol, string][])('over %s, and to nobody else', async (model, whole) => {
+  test.each(Object.entries(state) as [Protocol, string][])('over %s, and to no other provider', async (model, whole) => {
     const asked = { input: [{ role: 'user' as const, content: question }], tools: [weather], store: false, include: ['reasoning.encrypted_content' as const] };
     const { output } = await plain({ ...asked, model, reasoning: { effort: 'low' } });
     const results = output.flatMap((item) => (item.type === 'function_call' ? [{ type: 'function_call_output' as const, call_id: item.call_id, output: '21 degrees' }] : []));
@@ -127,7 +127,7 @@ describe('the AI SDK', () => {
     expect(sent()).toContain('21 degrees in Rome');
   });
 
-  test('loops over a tool where nothing is stored, and keeps the thought', async () => {
+  test('runs a tool loop without stored responses, and keeps the reasoning', async () => {
     const { text, warnings } = await generateText({ ...loop('anthropic'), providerOptions: { openai: { store: false, reasoningEffort: 'low', forceReasoning: true } } });
     expect([text, warnings]).toEqual(['It is warm in Rome.', []]);
     expect(sent()).toContain('"signature":"signed-in-rome"');

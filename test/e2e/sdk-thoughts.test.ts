@@ -1,6 +1,6 @@
 /**
- * Sealed thoughts in a tool loop of the `openai` package, where `@copilotkit/aimock` cannot go: blocks between text and calls,
- * signatures on parts, redacted bytes in binary frames, and a provider that fails between the turns.
+ * Encrypted reasoning in a tool loop of the `openai` package, in cases that `@copilotkit/aimock` does not have: blocks between text and
+ * calls, signatures on parts, redacted bytes in binary frames, and a provider that fails between the turns.
  */
 import { EventStreamCodec } from '@smithy/eventstream-codec';
 import OpenAI from 'openai';
@@ -57,7 +57,7 @@ const question = { role: 'user' as const, content: 'What is the weather in Rome 
 const weather = { type: 'function' as const, function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } } };
 const cities = ['Rome', 'Oslo'];
 
-/** What Claude thinks, says and calls, in this order. */
+/** The reasoning, text and calls of Claude, in this order. */
 const claudeBlocks = [
   { type: 'thinking', thinking: 'Two cities.', signature: 'EqQBCgIYAhIkc2lnbmVk+/8=' },
   { type: 'text', text: 'Let me look.' },
@@ -66,7 +66,7 @@ const claudeBlocks = [
   { type: 'tool_use', id: 'toolu_01Oslo', name: 'weather', input: { city: 'Oslo' } },
 ];
 
-/** What Gemini thinks and calls: of parallel calls only the first is signed. */
+/** The reasoning and calls of Gemini: of parallel calls only the first is signed. */
 const geminiParts = [
   { text: 'Two cities.', thought: true },
   { functionCall: { name: 'weather', args: { city: 'Rome' } }, thoughtSignature: 'CiQB0e2Kb3NpZ25lZA==' },
@@ -82,7 +82,7 @@ const awsBlocks = [
 
 const sse = (event: string, data: object): string => `event: ${event}\ndata: ${JSON.stringify({ type: event, ...data })}\n\n`;
 
-/** A block as the Messages API streams it: an empty one, what fills it, its end. */
+/** A block as the Messages API streams it: an empty block, its deltas, its end. */
 function claudeEvents({ type, ...block }: any, index: number): string[] {
   const empty = { thinking: { thinking: '', signature: '' }, text: { text: '' }, tool_use: { ...block, input: {} }, redacted_thinking: block }[type as string];
   const deltas = {
@@ -117,7 +117,7 @@ function awsFrames({ reasoningContent, toolUse }: any, contentBlockIndex: number
 
 const awsUsage = { inputTokens: 20, outputTokens: 30, totalTokens: 50 };
 
-/** The first answer of each provider, whole and streamed, and then its last. */
+/** The first answer of each provider, plain and streamed, and then its last. */
 const calling: Record<Name, Record<'whole' | 'streamed', Step>> = {
   claude: {
     whole: answers({ ...claudeMessage, content: claudeBlocks, stop_reason: 'tool_use' }),
@@ -166,7 +166,7 @@ const answered = async (model: string, first: Message): Promise<string | null> =
   return reply.choices[0]!.message.content;
 };
 
-/** The turn that called, as it went back to its provider. */
+/** The turn with the calls, as it was sent back to its provider. */
 const sentBack: Record<Name, () => unknown> = {
   claude: () => upstreams.claude.asked[1]?.json['messages'][1].content,
   gemini: () => upstreams.gemini.asked[1]?.json['contents'][1].parts,
@@ -189,7 +189,7 @@ describe.each(['claude', 'gemini', 'aws'] as const)('the thoughts of %s', (name)
   });
 });
 
-test('requests to AWS are signed, and the secret stays at home', async () => {
+test('requests to AWS are signed, and the secret is not sent', async () => {
   upstreams.aws.script(ending.aws);
   await take.whole('aws');
   const { headers, text } = upstreams.aws.asked[0]!;
@@ -201,7 +201,7 @@ describe('a provider that fails between the turns', () => {
   const overloaded = answers({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }, { status: 529 });
   const unavailable = answers({ error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } }, { status: 503 });
 
-  test('leaves the calls and their results to the next, without its thoughts', async () => {
+  test('is followed by the next one, with the calls and their results, without the reasoning', async () => {
     upstreams.claude.script(calling.claude.whole, overloaded);
     upstreams.gemini.script(ending.gemini);
     expect(await answered('claude-then-gemini', await take.whole('claude-then-gemini'))).toBe('Warm and cold.');
@@ -211,7 +211,7 @@ describe('a provider that fails between the turns', () => {
     expect(text).not.toMatch(/EqQBCgIYAhIk|EmwKAhgBEgyD|Two cities/);
   });
 
-  test('leaves a loop that Claude ends without thinking, as it did not begin it', async () => {
+  test('is followed by Claude, which ends the loop without thinking, because it did not begin it', async () => {
     upstreams.gemini.script(calling.gemini.whole, unavailable);
     upstreams.claude.script(ending.claude);
     expect(await answered('gemini-then-claude', await take.whole('gemini-then-claude'))).toBe('Warm and cold.');
@@ -221,7 +221,7 @@ describe('a provider that fails between the turns', () => {
     expect(text).not.toContain('CiQB0e2Kb3NpZ25lZA');
   });
 
-  test('has its thoughts back when it answers again', async () => {
+  test('gets its reasoning back when it answers again', async () => {
     upstreams.claude.script(calling.claude.whole, overloaded, ending.claude);
     upstreams.gemini.script(ending.gemini);
     const first = keep.drops(await take.whole('claude-then-gemini'));

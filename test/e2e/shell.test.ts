@@ -1,4 +1,4 @@
-/** The process as people start it: from npm, with a pipe that nobody reads any more. */
+/** The process as users start it: from npm, or with a pipe whose reader has ended. */
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,13 +18,13 @@ const mock = {
 const ask = (url: string): Promise<Response> => fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }) });
 
 describe.concurrent('a gateway', () => {
-  test('serves on when nobody reads its output any more', async ({ expect }) => {
+  test('keeps serving when the reader of its output has ended', async ({ expect }) => {
     const gateway = await start(mock);
     gateway.child.stdout?.destroy();
     gateway.child.stderr?.destroy();
     for (let times = 0; times < 3; times++) {
       expect((await ask(gateway.url)).status).toBe(200);
-      // the faults of a changed config are said on stderr
+      // the faults of a changed config are written to stderr
       gateway.write(`models: [${' '.repeat(times)}`);
       gateway.child.kill('SIGHUP');
       await expect.poll(() => fetch(`${gateway.url}/health/live`).then(({ status }) => status)).toBe(200);
@@ -53,7 +53,7 @@ describe.concurrent('a gateway', () => {
     await expect.poll(urlOf).toBeDefined();
     const url = urlOf() as string;
     expect((await ask(url)).status).toBe(200);
-    // only the end of the whole group closes the pipe
+    // only the end of all processes of the group closes the pipe
     const closed = new Promise((resolve) => child.once('close', resolve));
     child.kill('SIGTERM');
     await expect.poll(() => ask(url).then(({ status }) => status, () => 'closed')).toBe('closed');
@@ -63,7 +63,7 @@ describe.concurrent('a gateway', () => {
   });
 });
 
-test('npm run gateway alone prints the help, and hands on words with spaces', () => {
+test('npm run gateway without words prints the help, and words with spaces are passed on', () => {
   const gateway = (...words: readonly string[]): string => execFileSync('npm', ['run', '--silent', 'gateway', ...words], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
   expect(gateway()).toContain('gateway start');
   expect(gateway('--', 'keys', 'create', '--name', 'two words')).toContain('name: "two words"');

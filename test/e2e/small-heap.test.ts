@@ -1,4 +1,4 @@
-/** A process with little memory: more bodies than it has room for are refused, and do not end it. */
+/** A process with little memory: it refuses more bodies than it has room for, and does not crash. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { heapFlagsOf } from '../../core/http/in-flight.ts';
 import { start } from '../_kit/executable.ts';
@@ -8,20 +8,20 @@ import { admin, ask, config, measured } from './workers-scene.ts';
 
 const mebibyte = 1_048_576;
 
-test('workers share the memory of their container: the heaps of all of them take half of it', async () => {
+test('workers share the memory of their container: their heaps together take half of it', async () => {
   const contained = `--import=data:text/javascript,process.constrainedMemory=()=>${768 * mebibyte}`;
   const gateway = await start(config({ workers: 2 }, measured), { NODE_OPTIONS: contained });
   const { text } = await ask(`${gateway.url}/metrics`, { headers: admin });
   expect(await gateway.stop()).toBe(0);
-  // an eighth of what the gateway itself leaves of the heap, in each of two workers
+  // an eighth of the heap that the gateway itself leaves free, in each of two workers
   expect(Number(/^gateway_in_flight_bytes_limit (\d+)/m.exec(text)?.[1])).toBe((2 * (192 - 32) * mebibyte) / 8);
 });
 
 test.each<[string, number, number, string | undefined, string[]]>([
   ['half of the memory, divided by the number of workers', 4, 2048, undefined, ['--max-old-space-size=256']],
-  ['64 MB at the least', 2, 128, undefined, ['--max-old-space-size=64']],
-  ['what the operator says', 2, 768, '--max-old-space-size=96', []],
-  ['what Node takes by itself, where that is no more', 1, 1_000_000, undefined, []],
+  ['at least 64 MB', 2, 128, undefined, ['--max-old-space-size=64']],
+  ['the size that the operator sets', 2, 768, '--max-old-space-size=96', []],
+  ['the default of Node, where that is no larger', 1, 1_000_000, undefined, []],
 ])('the heap of a worker is %s', (_, workers, megabytes, options, flags) => {
   vi.stubEnv('NODE_OPTIONS', options);
   const memory = vi.spyOn(process, 'constrainedMemory').mockReturnValue(megabytes * mebibyte);
@@ -32,7 +32,7 @@ test.each<[string, number, number, string | undefined, string[]]>([
   expect(heapFlagsOf(workers)).toEqual(flags);
 });
 
-test('a heap of 64 MB is not filled by bodies, with the limits that nobody has set', async () => {
+test('a heap of 64 MB is not filled by bodies, with the default limits', async () => {
   const up = await startUpstream(answers(completion('hello')));
   const gateway = await start(oneUpstream(up.url), { NODE_OPTIONS: '--max-old-space-size=64' });
   const statusOf = async (content: string): Promise<number> => {

@@ -1,4 +1,4 @@
-/** Errors of a plugin that nobody catches: the process goes on, and its log names the plugin. */
+/** Uncaught errors of a plugin: the process continues, and its log names the plugin. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ const ask = (user: string): Promise<Response> =>
 test.each([
   ['timer', 'a plugin threw an error that nobody catches; the gateway goes on', 'thrown in a timer'],
   ['promise', 'a promise was rejected that nobody waits for; the gateway goes on', 'rejected by itself'],
-])('the gateway goes on after one: %s', async (user, message, words) => {
+])('the gateway continues after an uncaught error: %s', async (user, message, words) => {
   expect((await ask(user)).status).toBe(200);
   while (!gateway.output().stderr.includes(words)) await pause(10);
   expect((await ask('nobody')).status).toBe(200);

@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const close of open.splice(0).toReversed()) await close();
 });
 
-// cost: each command reads the config too, and all plugins that it names
+// cost: each command reads the config, and all plugins in it
 const plugins = ['endpoints/chat-completions', 'endpoints/logs', 'auth/keys', 'route/policy', 'route/keys', 'route/health', 'route/limits', 'stream/upstream', 'stream/mock', 'dialects/openai-chat'];
 const configOf = (near: string, far = near): object => ({
   plugins,
@@ -37,7 +37,7 @@ async function limited(): Promise<Running> {
 }
 
 describe('with a gateway that serves', () => {
-  test('targets are listed with their rest, woken, and seen in a route', async () => {
+  test('targets are listed with their rest, woken, and shown in a route', async () => {
     const gateway = await limited();
     const ask = async (...words: string[]): Promise<string> => {
       const { code, stdout, stderr } = await run([...words, '--config', gateway.file]);
@@ -73,7 +73,7 @@ test('a target that one worker saw outrun is listed as one that is asked last, w
   open.push(() => slow.close(), () => quick.close(), () => gateway.stop());
   const chat = { model: 'plain', messages: [{ role: 'user', content: 'hi' }] };
   expect((await ask(`${gateway.url}/v1/chat/completions`, { body: chat })).status).toBe(200);
-  // each on a connection of its own, which the workers take in turns
+  // each request has its own connection, and the workers accept connections in turns
   const seen: string[] = [];
   for (let at = 0; at < 6; at++) {
     const { data } = JSON.parse((await ask(`${gateway.url}/api/targets`)).text) as { data: { target: string; state: string; askedLastUntil?: string }[] };
@@ -82,20 +82,20 @@ test('a target that one worker saw outrun is listed as one that is asked last, w
   expect(new Set(seen)).toEqual(new Set(['near/plain-1 standing last, far/plain standing ']));
 });
 
-test('one target is counted as one', async () => {
+test('a single target is counted in the singular', async () => {
   const gateway = await start({ plugins, providers: { mock: { dialect: 'mock' } }, models: [{ id: 'mock', free: true, providers: [{ providerId: 'mock' }] }] });
   open.push(() => gateway.stop());
   expect((await run(['targets', '--config', gateway.file])).stdout).toMatch(/1 target, none rests/);
 });
 
-test('of several gateways with one config a command says which one it asks, and gateway doctor looks at each', async () => {
+test('with several gateways of one config a command says which one it asks, and gateway doctor checks each', async () => {
   const config = { plugins, providers: { mock: { dialect: 'mock' } }, models: [{ id: 'mock', free: true, providers: [{ providerId: 'mock' }] }] };
   const one = await start(config);
   open.push(() => one.stop());
   const other = await start(config, {}, { folder: dirname(one.file) });
   open.push(() => other.stop());
   const [first, second] = [one, other].map(({ url, child }) => `${url} (process ${child.pid})`);
-  // which of the two is the first one, the order of their process ids as texts says
+  // the first of the two is that whose process id is first as text
   const told = [[first, second], [second, first]].map(([asked, left]) => `2 gateways serve with this config. This command asks ${asked}, not ${left}.\n`);
   for (const command of [['targets'], ['route', '--model', 'mock', 'hi']]) expect(told).toContain((await run([...command, '--config', one.file])).stderr);
   const { stdout } = await run(['doctor', '--config', one.file]);
@@ -106,14 +106,14 @@ describe('with a gateway that does not serve', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'gateway-route-')), 'gateway.config.yaml');
   writeFileSync(file, JSON.stringify(configOf('http://127.0.0.1:9/v1')));
 
-  test('a route is explained all the same', async () => {
+  test('a route is still explained', async () => {
     const { code, stdout, stderr } = await run(['route', '--model', 'plain', '--key', 'team', '--json', 'hi', '--config', file]);
     expect(code).toBe(0);
     expect((JSON.parse(stdout) as { candidates: object[] }).candidates).toMatchObject([{ target: 'near#1/plain-1', standing: true }, { target: 'near#2/plain-1', standing: true }, { target: 'far/plain', standing: true }]);
     expect(stderr).toBe('No gateway serves with this config, so the state of its targets is not known.\n');
   });
 
-  test('a route of a config with budgets says nothing of a log that is missing', async () => {
+  test('a route of a config with budgets does not warn about a missing log', async () => {
     const budgets = join(mkdtempSync(join(tmpdir(), 'gateway-route-')), 'gateway.config.yaml');
     writeFileSync(budgets, JSON.stringify({ ...configOf('http://127.0.0.1:9/v1'), plugins: undefined, limits: [{ by: 'all', budget: { dollars: '1', per: 'day' } }] }));
     expect((await run(['route', '--model', 'plain', 'hi', '--config', budgets])).stderr).toBe('No gateway serves with this config, so the state of its targets is not known.\n');

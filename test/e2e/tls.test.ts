@@ -31,7 +31,7 @@ const config = (more: object = {}): object => ({
 
 const ask = (url: string, content: string): Promise<Response> => fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', stream: true, messages: [{ role: 'user', content }] }) });
 
-/** What a new connection is shown. */
+/** The certificate of a new connection. */
 const shown = (port: number): Promise<string> => new Promise((resolve, reject) => {
   const socket = connect({ port, host: '127.0.0.1' }, () => {
     resolve(socket.getPeerX509Certificate()?.toString() ?? '');
@@ -40,7 +40,7 @@ const shown = (port: number): Promise<string> => new Promise((resolve, reject) =
 });
 
 describe.each([['one process', {}], ['workers', { workers: 2 }]])('with %s', (_, more) => {
-  test('serves HTTPS, answers commands, takes over a renewed certificate, and drains', async () => {
+  test('serves HTTPS, answers commands, uses a renewed certificate, and completes requests at its stop', async () => {
     const first = renew();
     const gateway = await start(config(more), {}, { folder });
     expect(gateway.url).toMatch(/^https:\/\/127\.0\.0\.1:/);
@@ -49,13 +49,13 @@ describe.each([['one process', {}], ['workers', { workers: 2 }]])('with %s', (_,
     expect(await shown(gateway.port)).toBe(first);
 
     const stream = await ask(gateway.url, '[[words:60]] [[pace:50]]');
-    // somebody who speaks no TLS
+    // a client without TLS
     await new Promise((resolve) => connectPlain(gateway.port, '127.0.0.1').on('error', () => {}).once('close', resolve).resume().end('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n'));
     const second = renew();
     gateway.child.kill('SIGHUP');
     await expect.poll(() => shown(gateway.port)).toBe(second);
 
-    // the key alone goes with no certificate; the last good pair stays in use
+    // the new key does not match the certificate; the last valid pair stays in use
     writeFileSync(join(folder, 'key.pem'), 'nothing');
     gateway.child.kill('SIGHUP');
     await expect.poll(() => gateway.output().stderr).toMatch(/the last good one stays in use.*server\.tls\.key: is no key in PEM/);
@@ -68,7 +68,7 @@ describe.each([['one process', {}], ['workers', { workers: 2 }]])('with %s', (_,
   });
 });
 
-test('the log is followed at a named port, whatever name the certificate has; of another machine it must have the right one', async () => {
+test('logs -f with --port accepts any name in the certificate on this machine, and only the right name of another machine', async () => {
   const made = certificate('DNS:one.example');
   writeFileSync(join(folder, 'cert.pem'), made.cert);
   writeFileSync(join(folder, 'key.pem'), made.key);
@@ -78,22 +78,22 @@ test('the log is followed at a named port, whatever name the certificate has; of
   await expect.poll(() => following.output().stdout).toContain('TIME');
   following.child.kill('SIGINT');
   await following.ended;
-  // the same address, in words that do not say so
+  // another name of the same address
   expect(await run(['logs', '--config', gateway.file, '--host', '::ffff:7f00:1', '--port', port])).toMatchObject({ code: 5, stdout: '', stderr: expect.stringContaining('does not answer: self-signed certificate') });
   expect(await gateway.stop()).toBe(0);
 });
 
-test('traces say https', async () => {
+test('traces have the scheme https', async () => {
   renew();
   const collector = await startCollector();
   const gateway = await start({ ...config(), plugins: [...plugins, { use: 'log/otel', with: { interval_ms: 100 } }] }, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, { folder });
   expect((await ask(gateway.url, 'hello')).status).toBe(200);
-  // before its end, which waits for the collector only so long
+  // before the stop, which waits for the collector only for a limited time
   await expect.poll(() => collector.spans()[0]?.attributes['url.scheme']).toBe('https');
   expect(await gateway.stop()).toBe(0);
 });
 
-test('a certificate that is not there refuses the start at its line', async () => {
+test('a missing certificate refuses the start, with its line in the config', async () => {
   writeFileSync(join(folder, 'bad.config.yaml'), 'server:\n  tls: { cert: ./nowhere.pem, key: ./key.pem }\n');
   const { code, stderr } = await run(['check', '--config', join(folder, 'bad.config.yaml')]);
   expect([code, stderr]).toEqual([1, expect.stringMatching(/bad\.config\.yaml:2:16 .*cannot be read \(ENOENT\)/)]);

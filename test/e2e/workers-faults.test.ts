@@ -1,4 +1,4 @@
-/** What goes wrong in one of several processes: it dies, hangs, begins late or gets no signal alone. The others notice nothing. */
+/** Faults of one of several processes: it dies, hangs, starts late or gets signals. The other processes keep serving. */
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { connect } from 'node:net';
@@ -12,7 +12,7 @@ import { closeAtEndOfFile } from '../_kit/left-open.ts';
 import { pause } from '../_kit/upstream.ts';
 import { admin, ask, config, isAlive, logged, measured, times, workersOf } from './workers-scene.ts';
 
-/** A plugin that says which process answers, and holds the start of a worker as long as the test wants it. */
+/** A plugin that reports which process answers, and delays the start of a worker as long as the test wants. */
 const staged = `import { existsSync, writeFileSync } from 'node:fs';
   export default { name: 'log/staged', summary: 'holds a worker', schema: { type: 'object', properties: { round: { type: 'integer' } } },
     apply({ hooks, routes, peers }, { round = 0 }) {
@@ -24,7 +24,7 @@ const staged = `import { existsSync, writeFileSync } from 'node:fs';
       });
     } };`;
 
-/** The folder of a gateway with few plugins, and the files by which the test talks to them. */
+/** The folder of a gateway with few plugins, and the files with which the test controls them. */
 class Stage {
   readonly folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
 
@@ -50,7 +50,7 @@ class Stage {
     return existsSync(join(this.folder, name));
   }
 
-  /** @param round the plugin of each config that has another one is another one too */
+  /** @param round each config with another `round` has another plugin too */
   config({ server = {}, round = 0, use = [] }: { server?: object; round?: number; use?: readonly unknown[] } = {}): object {
     const plugins = ['endpoints/chat-completions', 'endpoints/health', 'endpoints/logs', 'auth/keys', 'stream/mock', 'dialects/openai-chat'];
     return config(server, { plugins: [...plugins, { use: './staged.mjs', with: { round } }, ...use] });
@@ -60,23 +60,23 @@ class Stage {
     return start(this.config(parts), {}, { folder: this.folder, by });
   }
 
-  /** The process that was the last to begin as this worker; 0: none has. */
+  /** The id of the process that started last as this worker; 0: none has started. */
   pidOf(worker: number, round = 0): number {
     return this.has(`began-${worker}-${round}`) ? Number(readFileSync(join(this.folder, `began-${worker}-${round}`), 'utf8')) : 0;
   }
 }
 
-/** What each worker answers, by its process. Resolves when all have answered: those that begin and those that leave are waited for. */
+/** The answer of each worker, by process id. Resolves when all workers have answered, also starting and stopping ones. */
 async function answersOf(gateway: Running, path: string): Promise<Map<number, string>> {
   const answers = new Map<number, string>();
   while (!workersOf(gateway).every((pid) => answers.has(pid))) {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const of = async (asked: string): Promise<string> => (await ask(`${gateway.url}${asked}`, { headers: admin, agent })).text;
-    // on one connection, so of one worker
+    // on one connection, so from one worker
     const pid = Number(await of('/who'));
     answers.set(pid, await of(path));
     agent.destroy();
-    // cost: the processes that begin need the cores
+    // cost: the starting processes need the cores
     await pause(20);
   }
   return answers;
@@ -84,19 +84,19 @@ async function answersOf(gateway: Running, path: string): Promise<Map<number, st
 
 const inOrder = (pids: Iterable<number>): number[] => [...pids].sort((a, b) => a - b);
 const serving = async (gateway: Running): Promise<number[]> => inOrder((await answersOf(gateway, '/who')).keys());
-/** Those that serve and are not among these. */
+/** The serving processes that are not among these. */
 const othersThan = async (gateway: Running, known: readonly number[]): Promise<number[]> => (await serving(gateway)).filter((pid) => !known.includes(pid));
-/** The configs that are in use. */
+/** The configs in use. */
 const hashes = async (gateway: Running): Promise<string[]> => [...new Set(Array.from((await answersOf(gateway, '/api/status')).values(), (text) => (JSON.parse(text) as { config: { hash: string } }).config.hash))];
 
-/** What they say of themselves to load balancers. One after the other, so that each worker is asked: one that leaves keeps no connection for a second question. */
+/** The answers of the workers to load balancers. The requests go one after the other, so that each worker is asked: a worker that stops closes its connection after one. */
 async function readiness({ url }: Running): Promise<string[]> {
   const seen = new Set<string>();
   for (let at = 0; at < 12; at++) seen.add((JSON.parse((await ask(`${url}/health/ready`)).text) as { status: string }).status);
   return [...seen];
 }
 
-/** Writes a config that is used at once. */
+/** Writes a config and has it used at once. */
 function change(gateway: Running, next: object): void {
   gateway.write(next);
   gateway.child.kill('SIGHUP');
@@ -108,7 +108,7 @@ function freeze(pid: number): void {
   closeAtEndOfFile({ close: () => isAlive(pid) && process.kill(pid, 'SIGKILL') });
 }
 
-/** Whether the port takes connections, whoever serves them. */
+/** Whether the port accepts connections, of any process. */
 const isOpen = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {
@@ -119,7 +119,7 @@ const isOpen = (port: number): Promise<boolean> =>
   });
 
 describe.concurrent('a worker that takes the place of another one', () => {
-  test('serves a plain port without TLS, whatever the config says since the start', async ({ expect }) => {
+  test('serves a plain port without TLS, although the config has changed since the start', async ({ expect }) => {
     const stage = new Stage();
     const gateway = await stage.start();
     const { cert, key } = certificate('IP:127.0.0.1');
@@ -133,7 +133,7 @@ describe.concurrent('a worker that takes the place of another one', () => {
     await gateway.stop();
   });
 
-  test('begins while the others of the same start do', async ({ expect }) => {
+  test('starts while the other workers of the same start do', async ({ expect }) => {
     const stage = new Stage();
     stage.put('hold-2-0');
     const starting = stage.start();
@@ -147,12 +147,12 @@ describe.concurrent('a worker that takes the place of another one', () => {
     await gateway.stop();
   });
 
-  test('is one, also where that one gets the signal to end twice', async ({ expect }) => {
+  test('is only one, also if the old worker gets the signal to end twice', async ({ expect }) => {
     const stage = new Stage();
     const gateway = await stage.start();
     const [first = 0, second = 0] = workersOf(gateway);
     process.kill(first, 'SIGTERM');
-    // two signals that wait together come as one
+    // two waiting signals arrive as one
     await pause(50);
     process.kill(first, 'SIGTERM');
     await expect.poll(() => isAlive(first)).toBe(false);
@@ -162,7 +162,7 @@ describe.concurrent('a worker that takes the place of another one', () => {
     await gateway.stop();
   });
 
-  test('is one, also where that one is killed before it was to end', async ({ expect }) => {
+  test('is only one, also if the old worker is killed before its end', async ({ expect }) => {
     const stage = new Stage();
     const gateway = await stage.start();
     const [first = 0, second = 0] = workersOf(gateway);
@@ -178,7 +178,7 @@ describe.concurrent('a worker that takes the place of another one', () => {
     await gateway.stop();
   });
 
-  test('uses the changed config that the others use, where it began with the one before', async ({ expect }) => {
+  test('uses the changed config of the other workers, also if it started with the previous one', async ({ expect }) => {
     const stage = new Stage();
     const gateway = await stage.start();
     const [before = ''] = await hashes(gateway);
@@ -189,7 +189,7 @@ describe.concurrent('a worker that takes the place of another one', () => {
     stage.put('hold-2-1');
     change(gateway, stage.config({ round: 1 }));
     await expect.poll(() => stage.pidOf(2, 1)).toBeGreaterThan(0);
-    // it begins to serve while the other one still prepares
+    // it starts to serve while the other worker still prepares
     stage.remove('hold-1-0');
     await expect.poll(() => serving(gateway)).toContain(stage.pidOf(1));
     stage.remove('hold-2-1');
@@ -198,7 +198,7 @@ describe.concurrent('a worker that takes the place of another one', () => {
     await gateway.stop();
   });
 
-  test('takes the others along to a config that one of them has refused once', async ({ expect }) => {
+  test('makes all workers use a config that one of them refused before', async ({ expect }) => {
     const stage = new Stage();
     stage.add('moody', `import { existsSync } from 'node:fs';
       export default { name: 'log/moody', summary: 'refuses in the second worker', schema: { type: 'object', properties: { moody: { type: 'boolean' } } },
@@ -217,10 +217,10 @@ describe.concurrent('a worker that takes the place of another one', () => {
 });
 
 describe.concurrent('a gateway with workers that is told to end', () => {
-  // a machine that stands still for longer than the time of the lame duck hides it
-  test('is not ready again before its port is closed, where the signal goes to all processes', { retry: 2 }, async ({ expect }) => {
+  // a pause of the machine that is longer than lame_duck_ms hides the effect
+  test('is not ready again before its port is closed, if the signal goes to all processes', { retry: 2 }, async ({ expect }) => {
     const stage = new Stage();
-    // the time in which a slow machine asks all workers twice
+    // enough time for a slow machine to ask all workers twice
     const gateway = await stage.start({ server: { limits: { lame_duck_ms: 6000 } } });
     const workers = workersOf(gateway);
     const ended = gateway.stop('SIGTERM');
@@ -229,7 +229,7 @@ describe.concurrent('a gateway with workers that is told to end', () => {
     const seen = new Set<string>();
     while (await isOpen(gateway.port)) {
       for (const status of await readiness(gateway).catch(() => [])) seen.add(status);
-      // cost: a worker in the place of another one would be ready for much longer
+      // cost: a worker that replaces another one would be ready for much longer
       await pause(50);
     }
     expect(seen).not.toContain('ready');
@@ -237,7 +237,7 @@ describe.concurrent('a gateway with workers that is told to end', () => {
     expect(gateway.output().stderr).not.toContain('takes its place');
   });
 
-  test('is not ready again where a worker dies meanwhile', async ({ expect }) => {
+  test('is not ready again if a worker dies meanwhile', async ({ expect }) => {
     const stage = new Stage();
     const gateway = await stage.start({ server: { limits: { lame_duck_ms: 60_000 } } });
     const old = workersOf(gateway);
@@ -249,9 +249,9 @@ describe.concurrent('a gateway with workers that is told to end', () => {
     await gateway.stop('SIGKILL');
   });
 
-  test('tells every worker so, also one that has not read for a while', async ({ expect }) => {
+  test('tells every worker, also a worker that has not read for a while', async ({ expect }) => {
     const stage = new Stage();
-    // an answer, or none in time, says that the parent has passed on all that came before
+    // after an answer, or a timeout, the parent has passed on all earlier messages
     stage.add('flood', `import { existsSync, writeFileSync } from 'node:fs';
       export default { name: 'log/flood', summary: 'says much', schema: { type: 'object' },
         apply({ peers }) {
@@ -280,14 +280,14 @@ describe.concurrent('a gateway with workers that is told to end', () => {
     expect(stage.has('ended-1'), 'it ended, and was not killed').toBe(true);
   });
 
-  test('waits a few seconds at the second signal for a worker that hangs', async ({ expect }) => {
+  test('waits only a few seconds for a hanging worker after the second signal', async ({ expect }) => {
     const stage = new Stage();
-    // without the second signal it would be waited for longer than the test may take
+    // without the second signal the parent would wait longer than the test may take
     const gateway = await stage.start({ server: { limits: { drain_ms: 3_600_000 } } });
     freeze(stage.pidOf(1));
     const ended = gateway.stop('SIGTERM');
     await expect.poll(() => isOpen(gateway.port)).toBe(false);
-    // two within a second are one
+    // two signals within a second count as one
     await pause(1600);
     gateway.child.kill('SIGTERM');
     await ended;
@@ -295,7 +295,7 @@ describe.concurrent('a gateway with workers that is told to end', () => {
 });
 
 describe.concurrent('workers', () => {
-  test('that hang when their parent is killed end, and take no core for ever', async ({ expect }) => {
+  test('that hang when their parent is killed end, and do not use a core for ever', async ({ expect }) => {
     const stage = new Stage();
     stage.add('stuck', `export default { name: 'log/stuck', summary: 'holds its process for ever', apply({ routes }) {
         routes.add({ method: 'GET', path: '/stick', auth: 'none', handle: () => { for (;;); } });
@@ -309,7 +309,7 @@ describe.concurrent('workers', () => {
     await expect.poll(() => workers.filter(isAlive), { timeout: 30_000 }).toEqual([]);
   });
 
-  test('that have all ended and cannot begin again are told to be none, and serve what waits when they can', async ({ expect }) => {
+  test('that have all ended and cannot start again are reported, and serve waiting requests when they can', async ({ expect }) => {
     const stage = new Stage();
     stage.add('choosy', `import { existsSync } from 'node:fs';
       export default { name: 'log/choosy', summary: 'refuses to start', apply({ peers }) { if (peers !== null && existsSync(import.meta.dirname + '/refuse')) throw new Error('not now'); } };`);
@@ -323,13 +323,13 @@ describe.concurrent('workers', () => {
     await gateway.stop();
   });
 
-  test('say, whichever is asked, that one of them cannot write its journal', async ({ expect }) => {
+  test('each report that one of them cannot write its journal', async ({ expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
     closeAtEndOfFile({ close: () => rmSync(folder, { recursive: true, force: true }) });
     const gateway = await start(config({ data_dir: folder }, logged));
     const journals = join(folder, 'journal');
     renameSync(journals, `${journals}-away`);
-    // a folder that is only gone would be made again
+    // the gateway would make a missing folder again
     writeFileSync(journals, '');
     await ask(`${gateway.url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content: 'hi' }] } });
     const states = async (): Promise<Set<string>> => new Set(await Promise.all(Array.from({ length: 30 }, async () => JSON.parse((await ask(`${gateway.url}/`)).text).health.status as string)));
@@ -340,7 +340,7 @@ describe.concurrent('workers', () => {
     await gateway.stop();
   });
 
-  test('take the connections that do not arrive at one without a free file descriptor', async ({ expect }) => {
+  test('accept the connections that a worker without a free file descriptor cannot', async ({ expect }) => {
     const stage = new Stage();
     stage.add('full', `import { existsSync, mkdirSync, openSync } from 'node:fs';
       export default { name: 'log/full', summary: 'takes all descriptors of the first worker', schema: { type: 'object' },
@@ -357,7 +357,7 @@ describe.concurrent('workers', () => {
     await gateway.stop('SIGKILL');
   });
 
-  test('know what another gateway has spent, also after the first one was replaced', async ({ expect }) => {
+  test('know the spending of another gateway, also after the first worker was replaced', async ({ expect }) => {
     const limits = [{ by: 'meta.tenant-id', match: 'paid-*', budget: { dollars: '0.0001', per: 'day' } }];
     const stage = new Stage();
     const shared = (server: object): object => config({ data_dir: join(stage.folder, 'data'), ...server }, { ...measured, limits });
@@ -366,12 +366,12 @@ describe.concurrent('workers', () => {
     const [first = 0] = workersOf(gateway);
     process.kill(first, 'SIGTERM');
     await expect.poll(() => isAlive(first)).toBe(false);
-    // one of the gateways of the changed config is to read after five seconds, and then each minute
+    // one of the workers with the changed config reads after five seconds, and then each minute
     change(gateway, shared({ limits: { keep_alive_ms: 1000 } }));
     await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
     const spend = async (): Promise<number> => (await ask(`${other.url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content: 'hi' }], max_tokens: 10 }, headers: { 'x-gateway-tenant-id': 'paid-one' } })).status;
     expect(await spend()).toBe(200);
-    // where the machine was too slow for the first reading, the second one has it, a minute later, or the third
+    // if the machine was too slow for the first reading, the second one, a minute later, or the third has it
     await expect.poll(async () => (await ask(`${gateway.url}/api/limits`, { headers: admin })).text, { timeout: 140_000 }).toContain('paid-one');
     await gateway.stop();
     await other.stop();

@@ -1,4 +1,4 @@
-/** Several processes behind one port, as the tests of workers see them: a config, requests, process ids. */
+/** Helpers for tests of workers, which are several processes behind one port: a config, requests, process ids. */
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import type { Agent } from 'node:http';
@@ -8,11 +8,11 @@ export const adminKey = 'the-admin-key-of-the-test';
 export const admin = { authorization: `Bearer ${adminKey}` };
 /** cost: a start of three processes with all plugins takes twice as long, and a journal in each of them a third of the rest. */
 const plugins = ['endpoints/chat-completions', 'endpoints/health', 'endpoints/logs', 'auth/keys', 'metadata/headers', 'stream/mock'];
-/** Where somebody signs in, or looks at the config. */
+/** Plugins for tests that sign in or look at the config. */
 export const withPages = { plugins: [...plugins, 'endpoints/dashboard'] };
-/** With records: what was asked is in the log, with its cost. */
+/** Plugins for tests that read records with their cost. */
 export const logged = { plugins: [...plugins, 'log/cost', 'log/journal'] };
-/** What each worker knows, the others know: targets, limits, metrics. */
+/** Plugins whose state workers share: targets, limits, metrics. */
 export const measured = { plugins: [...logged.plugins, 'route/health', 'route/limits', 'log/metrics', 'log/console'] };
 export const config = (server: object = {}, more: object = {}): Record<string, unknown> => ({
   server: { admin_key: `\${ADMIN_KEY_OF_THE_TEST:-${adminKey}}`, workers: 2, ...server },
@@ -28,7 +28,7 @@ export interface Reply {
   readonly text: string;
 }
 
-/** Asks on a connection of the agent; without one, on a connection of its own. Rejects where the reply breaks off. */
+/** Sends a request on a connection of the agent, or else on a new connection. Rejects if the reply breaks off. */
 export const ask = (url: string, { body, headers = {}, agent = false }: { body?: object; headers?: Record<string, string>; agent?: Agent | false } = {}): Promise<Reply> =>
   new Promise((resolve, reject) => {
     const asked = request(url, { method: body === undefined ? 'GET' : 'POST', agent, headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) } }, (response) => {

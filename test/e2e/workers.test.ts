@@ -1,4 +1,4 @@
-/** Several processes behind one port: real ones, killed, reloaded and restarted while clients ask without pause. */
+/** Several real processes behind one port, which are killed, reloaded and restarted while clients send requests without pause. */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import type { ClientRequest } from 'node:http';
@@ -14,11 +14,11 @@ import type { Reply } from './workers-scene.ts';
 const chat = (url: string, content: string, { stream = false, agent = false }: { stream?: boolean; agent?: Agent | false } = {}): Promise<Reply> =>
   ask(`${url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content }], stream }, agent });
 
-/** Four streams that have begun, on a connection each. */
+/** Four open streams, each on its own connection. */
 const begun = async (url: string, content: string): Promise<Response[]> =>
   await Promise.all([1, 2, 3, 4].map(() => fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], stream: true }) })));
 
-/** A stream that ends when its worker does or when its client leaves, and not before: opened when its first bytes are here. */
+/** A stream that ends only when its worker ends or its client leaves. It counts as open when its first bytes have arrived. */
 class OpenStream {
   bytes = 0;
   hasBrokenOff = false;
@@ -44,7 +44,7 @@ class OpenStream {
     closeAtEndOfFile({ close: () => this.leave() });
   }
 
-  /** Resolves when more bytes have come. */
+  /** Resolves when more bytes have arrived. */
   async more(): Promise<void> {
     const before = this.bytes;
     while (this.bytes === before) await pause(20);
@@ -57,13 +57,13 @@ class OpenStream {
 
 const idOf = ({ headers }: Reply): string => String(headers['x-request-id']);
 
-/** Outcomes on record, by id. */
+/** The outcomes on record, by id. */
 async function outcomesAt(url: string): Promise<Map<string, string>> {
   const { text } = await ask(`${url}/api/logs/export?format=jsonl&since=1h`, { headers: admin });
   return new Map(text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as { id: string; outcome: string }).map(({ id, outcome }) => [id, outcome]));
 }
 
-/** Clients that ask without pause, each on a connection of its own or on a new one each time: the ids of their replies, and what went wrong. */
+/** Clients that send requests without pause, on one connection each or on a new one each time: the ids of their replies, and their errors. */
 class Clients {
   readonly ids: string[] = [];
   readonly faults: string[] = [];
@@ -75,7 +75,7 @@ class Clients {
     const kept = (): Agent => new Agent({ keepAlive: true, maxSockets: 1 });
     const ways: [string, boolean, Agent | false][] = [['again', false, kept()], ['again', false, false], ['[[words:5]] [[pace:20]]', true, kept()], ['[[words:30]] [[pace:10]]', true, false]];
     this.counts = ways.map(() => 0);
-    // a test that failed would leave them asking until the last file has run
+    // after a failed test the clients would go on until the last file has run
     closeAtEndOfFile({ close: () => void (this.#isStopped = true) });
     this.#done = Promise.all(ways.map(async ([content, stream, agent], at) => {
       while (!this.#isStopped) {
@@ -84,7 +84,7 @@ class Clients {
           if (reply.status !== 200 || (stream && !reply.text.endsWith('data: [DONE]\n\n'))) this.faults.push(`${reply.status} ${reply.text.slice(-200)}`);
           this.ids.push(idOf(reply));
           this.counts[at] = (this.counts[at] ?? 0) + 1;
-          // the cores are needed for the processes that start
+          // the starting processes need the cores
           await pause(30);
         } catch (error) {
           this.faults.push(String(error));
@@ -94,7 +94,7 @@ class Clients {
     }));
   }
 
-  /** Resolves when each client has had more replies. */
+  /** Resolves when each client has got more replies. */
   async more(): Promise<void> {
     const before = [...this.counts];
     while (!this.counts.every((count, at) => count > (before[at] ?? 0) + 2)) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -107,11 +107,11 @@ class Clients {
 }
 
 describe.concurrent('workers', () => {
-  test('serve on where one is killed, which only its own requests notice, and lose no record', async ({ expect }) => {
+  test('keep serving after one is killed: only its own requests fail, and no record is lost', async ({ expect }) => {
     const gateway = await start(config({}, logged));
     const { url } = gateway;
     const [first = 0, second = 0] = workersOf(gateway);
-    // each on a connection of its own: two for each worker
+    // each stream has its own connection: two for each worker
     const streams = await Promise.all([1, 2, 3, 4].map(() => OpenStream.open(url)));
     const clients = new Clients(url);
     await clients.more();
@@ -126,7 +126,7 @@ describe.concurrent('workers', () => {
       await stream.more();
       stream.leave();
     }
-    // each client has one connection at a time, and two have it at a worker that is not killed
+    // each client has one connection at a time, and two clients are connected to a worker that is not killed
     expect(clients.faults.length, clients.faults.join('\n')).toBeLessThanOrEqual(3);
     expect(clients.faults.filter((fault) => !/ECONNRESET|socket hang up|aborted/.test(fault))).toEqual([]);
     await expect.poll(async () => {
@@ -137,7 +137,7 @@ describe.concurrent('workers', () => {
     expect(await gateway.stop()).toBe(0);
   });
 
-  test('take over a changed config without a failed request, and refuse a bad one together', async ({ expect }) => {
+  test('use a changed config without a failed request, and refuse an invalid one together', async ({ expect }) => {
     const odd = { ...withPages, providers: { mock: { dialect: 'mock', deployments: { nobody: 'x' } } } };
     const gateway = await start(config({}, odd));
     expect(times(gateway.output().stderr, 'serves no model with the id "nobody"')).toBe(1);
@@ -159,11 +159,11 @@ describe.concurrent('workers', () => {
     expect(await hashes()).toEqual(good);
     expect([times(gateway.output().stderr, 'config reloaded'), times(gateway.output().stderr, 'the changed config is not used')]).toEqual([1, 1]);
     const shown = async (): Promise<{ loadedAt: number; reload: { problems: string | null } | null; reloads: object[] }> => JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as never;
-    // each worker has heard of it
+    // each worker has got the message
     await expect.poll(async () => (await Promise.all(Array.from({ length: 8 }, shown))).filter(({ reload }) => reload?.problems?.includes('there is no plugin') !== true)).toEqual([]);
     const changed = { problems: null, changes: { shown: [{ path: 'server.limits.keepAliveMs', after: '1000' }] } };
     expect((await shown()).reloads).toMatchObject([{ problems: expect.stringContaining('there is no plugin'), changes: null }, changed]);
-    // a worker that takes the place of another one has the history from the others
+    // a worker that replaces another one gets the history from the other workers
     gateway.write(config({ limits: { keep_alive_ms: 1000 } }, odd));
     await expect.poll(() => times(gateway.output().stderr, 'config reloaded')).toBe(2);
     const { loadedAt: usedFrom } = await shown();
@@ -172,7 +172,7 @@ describe.concurrent('workers', () => {
     expect(await gateway.stop()).toBe(0);
   });
 
-  test('use a config all or none: one that refuses keeps the others from it, and so does the parent', async ({ expect }) => {
+  test('use a config together or not at all: if one worker or the parent refuses it, no worker uses it', async ({ expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
     writeFileSync(join(folder, 'moody.mjs'), `export default { name: 'log/moody', summary: 'refuses in the second worker or in the parent', schema: { type: 'object', properties: { moody: { type: 'string' } } },
       apply({ hooks, peers }, { moody }) { hooks.boot.tap(() => { if (moody === 'worker' && peers.number === 2) throw new Error('not in the mood'); }); },
@@ -196,7 +196,7 @@ describe.concurrent('workers', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('take over, at SIGHUP, a config whose admin key could not be read when it was written', async ({ expect }) => {
+  test('use, at SIGHUP, a config whose admin key could not be read before', async ({ expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
     const { server: _, ...rest } = config({}, { keys: [{ name: 'one', key: 'the-only-caller-of-the-test' }] });
     const gateway = await start({ ...rest, server: { workers: 2 } });
@@ -211,7 +211,7 @@ describe.concurrent('workers', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('are restarted as one gateway, and nobody notices', async ({ expect }) => {
+  test('are restarted as one gateway, and no client notices', async ({ expect }) => {
     const gateway = await start(config({}, logged), {}, { by: underShell });
     const { url } = gateway;
     const [parent = 0] = workersOf(gateway);
@@ -238,7 +238,7 @@ describe.concurrent('workers', () => {
     await gateway.stop();
   });
 
-  test('show the machine at whichever of them answers: metrics, status and the live tail', async ({ expect }) => {
+  test('show the whole machine, whichever worker answers: metrics, status and the live tail', async ({ expect }) => {
     const gateway = await start(config({}, measured));
     const { url } = gateway;
     const tail = new AbortController();
@@ -252,7 +252,7 @@ describe.concurrent('workers', () => {
       const reply = await chat(url, 'hello');
       replies.push(reply);
       if (at < 6) continue;
-      // a read within 100 ms of another one may show what that one saw
+      // a reading within 100 ms of another one may show the same data
       await new Promise((resolve) => setTimeout(resolve, 120));
       const last = await chat(url, 'hello');
       replies.push(last);
@@ -279,8 +279,8 @@ describe.concurrent('workers', () => {
     expect(await gateway.stop()).toBe(0);
   });
 
-  // a machine that stands still for longer than the time of the lame duck hides it
-  test('end at SIGTERM when their running requests have, and leave no process behind', { retry: 2 }, async ({ expect }) => {
+  // a pause of the machine that is longer than lame_duck_ms hides the effect
+  test('end at SIGTERM after their running requests, and leave no process', { retry: 2 }, async ({ expect }) => {
     const gateway = await start(config({ limits: { lame_duck_ms: 3000 } }));
     const workers = workersOf(gateway);
     const streams = await begun(gateway.url, '[[words:80]] [[pace:50]]');
@@ -293,7 +293,7 @@ describe.concurrent('workers', () => {
   });
 
   test('serve their requests and end when their parent is killed', async ({ expect }) => {
-    // it lives on when the parent is killed: with it the stdin of the test would end, and all workers
+    // this process stays alive when the parent is killed: otherwise the stdin of the test and all workers would end
     const gateway = await start(config({}, logged), {}, { by: ['sh', '-c', '"$@"; exec sleep 30', 'sh'] });
     const [parent = 0] = workersOf(gateway);
     const workers = childrenOf(parent);
@@ -309,7 +309,7 @@ describe.concurrent('workers', () => {
     await gateway.stop();
   });
 
-  test('that get a signal of their own are replaced first, and their requests end', async ({ expect }) => {
+  test('that get a signal are replaced first, and their requests are completed', async ({ expect }) => {
     const gateway = await start(config());
     const [first = 0, second = 0] = workersOf(gateway);
     const streams = await begun(gateway.url, '[[words:50]] [[pace:50]]');
@@ -323,7 +323,7 @@ describe.concurrent('workers', () => {
 });
 
 describe.concurrent('a start with workers', () => {
-  test('ends with the message and the code of the first worker that refuses, once', async ({ expect }) => {
+  test('ends with the message and the exit code of the first worker that refuses, once', async ({ expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
     writeFileSync(join(folder, 'full.mjs'), `export default { name: 'log/full', summary: 'refuses every start', apply({ hooks }) { hooks.boot.tap(() => { throw Object.assign(new Error('no room here'), { exitCode: 4 }); }); } };`);
     const file = join(folder, 'gateway.config.yaml');
@@ -340,7 +340,7 @@ describe.concurrent('a start with workers', () => {
   test.for([
     ['throws', 'throw new Error("no room here")', 'no room here'],
     ['returns nothing that answers', 'return {}', 'atParent() must return { answer }'],
-  ])('ends in the name of the plugin whose atParent %s', async ([, body, words], { expect }) => {
+  ])('ends with the name of the plugin whose atParent %s', async ([, body, words], { expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
     writeFileSync(join(folder, 'full.mjs'), `export default { name: 'log/full', summary: 'refuses in the parent', apply() {}, atParent() { ${body} } };`);
     const file = join(folder, 'gateway.config.yaml');
@@ -350,7 +350,7 @@ describe.concurrent('a start with workers', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('refuses a port that is in use, and leaves no worker', async ({ expect }) => {
+  test('refuses a port in use, and leaves no worker', async ({ expect }) => {
     const gateway = await start(config({ workers: 1 }));
     const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
     writeFileSync(join(folder, 'gateway.config.yaml'), JSON.stringify(config()));
@@ -375,7 +375,7 @@ describe.concurrent('a start with workers', () => {
 });
 
 describe.concurrent('a worker', () => {
-  test('slows guesses of the admin key that other workers have seen, and knows who signed out there', async ({ expect }) => {
+  test('slows guesses of the admin key that other workers saw, and knows which sessions ended there', async ({ expect }) => {
     const gateway = await start(config({}, { ...withPages, keys: [{ name: 'one', key: 'the-only-caller-of-the-test' }] }));
     const { url } = gateway;
     const guess = async (): Promise<number> => {
@@ -384,9 +384,9 @@ describe.concurrent('a worker', () => {
       return performance.now() - began;
     };
     for (let at = 0; at < 6; at++) await guess();
-    // until then the other worker has heard of the sixth
+    // by then the other worker knows of the sixth
     await pause(500);
-    // the seventh in all; alone, a worker would have seen four
+    // the seventh of all workers; a single worker has seen four
     expect(await guess()).toBeGreaterThan(400);
     const page = { 'sec-fetch-site': 'same-origin' };
     const signedIn = await ask(`${url}/api/session`, { body: { key: adminKey }, headers: page });
@@ -398,8 +398,8 @@ describe.concurrent('a worker', () => {
     await gateway.stop();
   });
 
-  // calls are those of half a minute, which a machine that stands still lets pass
-  test('does not ask a target whose rate limit another worker was told, until one of them is told to wake it', { retry: 2 }, async ({ expect }) => {
+  // only calls of the last half minute count, and a pause of the machine may be longer
+  test('does not ask a target whose rate limit another worker got, until the target is woken at any worker', { retry: 2 }, async ({ expect }) => {
     const passing = { id: 'mock/*', providers: [{ providerId: 'mock' }] };
     const gateway = await start(config({}, { ...measured, models: [...(config()['models'] as object[]), passing] }));
     const { url } = gateway;
@@ -411,7 +411,7 @@ describe.concurrent('a worker', () => {
     expect(await targets()).toEqual([expect.objectContaining({ state: 'resting', calls: 4 })]);
     expect((await ask(`${url}/api/targets/wake?name=mock/mock`, { body: {}, headers: admin })).status).toBe(200);
     await expect.poll(statuses).toEqual(new Set([200]));
-    // one worker alone knows a name that a wildcard let through
+    // only one worker knows a name that a wildcard allowed
     expect((await ask(`${url}/v1/chat/completions`, { body: { model: 'mock/foo', messages: [{ role: 'user', content: 'hi' }] } })).status).toBe(200);
     const passed = async (): Promise<unknown> => (await targets())[1];
     expect(await Promise.all([1, 2, 3, 4].map(passed))).toEqual([1, 2, 3, 4].map(() => expect.objectContaining({ target: 'mock/foo', calls: 1 })));
@@ -420,8 +420,8 @@ describe.concurrent('a worker', () => {
     await gateway.stop();
   });
 
-  // a worker that gets no answer of the parent within half a second counts alone: a machine that stands still makes it do so
-  test('knows a key of the store that another one has made when the answer is there, counts it with the others, and knows its end', { retry: 3 }, async ({ expect }) => {
+  // a worker that gets no answer of the parent within half a second counts alone: a pause of the machine may cause this
+  test('knows a key of the store as soon as another worker has made it, counts it with the others, and knows its end', { retry: 3 }, async ({ expect }) => {
     const gateway = await start(config({ require_keys: true }, measured));
     const { url } = gateway;
     const made = JSON.parse((await ask(`${url}/api/keys`, { body: { name: 'team', limits: { requests_per_minute: 6 } }, headers: admin })).text) as { key: string };
@@ -432,7 +432,7 @@ describe.concurrent('a worker', () => {
     await gateway.stop();
   });
 
-  test('closes connections of clients that are slow to ask', async ({ expect }) => {
+  test('closes connections of clients that send their requests slowly', async ({ expect }) => {
     const gateway = await start(config({ limits: { header_time_ms: 500 } }));
     expect(await rawExchange(gateway.port, 'GET /health/live HTTP/1.1\r\nhost: loc')).toMatch(/^HTTP\/1\.1 408/);
     await gateway.stop();
