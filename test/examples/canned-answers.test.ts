@@ -14,7 +14,7 @@ describe('canned-answers', () => {
     expect(upstream.asked).toHaveLength(0);
   });
 
-  test('leaves every other question to the provider', async () => {
+  test('sends every other question to the provider', async () => {
     const { gateway, upstream } = await withExample('canned-answers', { options, steps: [answers(completion('Hello.'))] });
     expect(await (await gateway.chat({})).json()).toMatchObject({ choices: [{ message: { content: 'Hello.' } }] });
     expect(upstream.asked).toHaveLength(1);

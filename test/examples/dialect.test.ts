@@ -1,4 +1,4 @@
-/** The example of a dialect: recorded answers by the contract kit, and a chat over a real socket. */
+/** The example of a dialect: recorded answers with the contract tests, and a chat over a real socket. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLineReader } from 'model-gateway';
@@ -14,7 +14,7 @@ describeDialect({ dialect, fixtures, reader: () => createLineReader({ maxEventBy
 describe('the request', () => {
   const encoded = (said: object, wishes: object = {}) => dialect.encode(requestOf(said), targetOf('ollama-chat', wishes));
 
-  it('says nothing that the caller did not say', () => {
+  it('has only the fields of the caller', () => {
     expect(JSON.parse(encoded({}).body)).toEqual({ model: 'model-1', messages: [{ role: 'user', content: 'Hello' }], stream: false, options: {} });
   });
 
@@ -22,7 +22,7 @@ describe('the request', () => {
     expect(JSON.parse(encoded({}, { reasoning: { effort } }).body)).toMatchObject({ think });
   });
 
-  it('names what the wire has no place for', () => {
+  it('names the fields that the wire format does not have', () => {
     const { adjustments } = encoded({ n: 2, rest: { top_k: 5 } }, { reasoning: { maxTokens: 500 } });
     expect(adjustments).toEqual([
       { parameter: 'top_k', change: 'dropped' },
@@ -66,4 +66,4 @@ describe('a gateway that uses it', () => {
   });
 });
 
-it('is the plugin that the file exports', () => expect(plugin.dialects).toEqual([dialect]));
+it('the file exports the plugin', () => expect(plugin.dialects).toEqual([dialect]));

@@ -7,7 +7,7 @@ const text = 'Write to ann.lee+x@mail.example.org, or to bob@b.example. Not to @
 const masked = 'Write to [email], or to [email]. Not to @home or a@b.';
 
 describe('redact', () => {
-  test('masks addresses in what the provider is asked', async () => {
+  test('masks addresses in the request to the provider', async () => {
     const { gateway, upstream } = await withExample('redact', { steps: [answers(completion('Done.'))] });
     await gateway.chat({ messages: [{ role: 'system', content: text }, { role: 'user', content: [{ type: 'text', text }] }] });
     expect(upstream.asked[0]?.json['messages']).toMatchObject([{ content: masked }, { content: [{ text: masked }] }]);
@@ -19,7 +19,7 @@ describe('redact', () => {
     expect(choices[0].message).toMatchObject({ content: masked, reasoning: masked });
   });
 
-  test('masks an address in a stream at whatever place it is torn', async () => {
+  test('masks an address in a stream wherever it is split', async () => {
     const { gateway, upstream } = await withExample('redact');
     for (let at = 1; at < text.length; at++) {
       upstream.script(streams(said(text.slice(0, at), text.slice(at))));
@@ -34,7 +34,7 @@ describe('redact', () => {
     expect((await readEvents(await gateway.chat({ stream: true }))).text).toBe(masked);
   });
 
-  test('gives out what it held back before a tool call begins', async () => {
+  test('sends the text that it held before a tool call begins', async () => {
     const call = { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }] };
     const { gateway } = await withExample('redact', { steps: [streams([event({ content: 'Ask bob@b.example' }), event(call), event({}, 'tool_calls'), 'data: [DONE]\n\n'])] });
     const { events, text: shown } = await readEvents(await gateway.chat({ stream: true, tools: [{ type: 'function', function: { name: 'look' } }] }));

@@ -8,7 +8,7 @@ const steps = [answers(completion('Hello.'))];
 const options = { per_minute: 2 };
 
 describe('tenant-quota', () => {
-  test('refuses the request over the quota with a code, a time to wait and a header of its own', async () => {
+  test('refuses a request over the quota with its own code, a time to wait and its own header', async () => {
     const { gateway, upstream } = await withExample('tenant-quota', { options, steps });
     await gateway.chat({}, acme);
     const second = await gateway.chat({}, acme);
@@ -20,14 +20,14 @@ describe('tenant-quota', () => {
     expect(upstream.asked).toHaveLength(2);
   });
 
-  test('counts each tenant by itself, and none without a name', async () => {
+  test('counts each tenant separately, and no requests without a tenant', async () => {
     const { gateway } = await withExample('tenant-quota', { options: { per_minute: 1 }, steps });
     const statuses = [];
     for (const headers of [acme, { 'x-gateway-tenant-id': 'other' }, {}, {}, acme]) statuses.push((await gateway.chat({}, headers)).status);
     expect(statuses).toEqual([200, 200, 200, 200, 429]);
   });
 
-  test('gives room again when the minute is over', async () => {
+  test('accepts requests again after a minute', async () => {
     let now = Date.now();
     const { gateway } = await withExample('tenant-quota', { options: { per_minute: 1 }, steps, setup: { clock: () => now } });
     await gateway.chat({}, acme);
@@ -37,7 +37,7 @@ describe('tenant-quota', () => {
     expect((await gateway.chat({}, acme)).status).toBe(200);
   });
 
-  test('goes on counting over a reload', async () => {
+  test('keeps its counts over a reload', async () => {
     const setup = { states: new States() };
     const before = await withExample('tenant-quota', { options, steps, setup });
     await before.gateway.chat({}, acme);
@@ -46,7 +46,7 @@ describe('tenant-quota', () => {
     expect((await after.gateway.chat({}, acme)).headers.get('x-quota-remaining')).toBe('0');
   });
 
-  test('says on the record how much was left, and shows the quotas to the admin alone', async () => {
+  test('writes the remaining quota into the record, and shows all quotas only to the admin', async () => {
     const { gateway } = await withExample('tenant-quota', { options, steps, more: { server: { admin_key: 'an-admin-key-of-some-length' } } });
     await gateway.chat({}, acme);
     expect(gateway.records[0]?.fields).toEqual({ quota_left: 1 });

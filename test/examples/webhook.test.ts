@@ -3,7 +3,7 @@ import { answers, completion, pause, startUpstream } from '../_kit/upstream.ts';
 import { withExample } from './scene.ts';
 
 describe('webhook', () => {
-  test('tells of a request that failed, and of no other', async () => {
+  test('posts each failed request, and no other', async () => {
     const hook = await startUpstream(answers({}));
     const { gateway } = await withExample('webhook', { options: { url: hook.url }, steps: [answers(completion('Fine.')), answers({ error: { message: 'Overloaded.' } }, { status: 503 })] });
     await gateway.chat({});
@@ -13,7 +13,7 @@ describe('webhook', () => {
     await hook.close();
   });
 
-  test('shows in the health under its own name when the address does not take it', async () => {
+  test('is reported in the health record when the address refuses a request', async () => {
     const hook = await startUpstream(answers({}, { status: 500 }));
     const { gateway } = await withExample('webhook', { options: { url: hook.url }, steps: [answers({}, { status: 503 })] });
     await gateway.chat({});
@@ -23,7 +23,7 @@ describe('webhook', () => {
     await hook.close();
   });
 
-  test('holds up no reply while its address hangs', async () => {
+  test('delays no reply while its address hangs', async () => {
     const hook = await startUpstream(() => {});
     const { gateway } = await withExample('webhook', { options: { url: hook.url }, steps: [answers({}, { status: 503 })] });
     expect((await gateway.chat({})).status).toBe(503);
