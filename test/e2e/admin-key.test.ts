@@ -90,7 +90,7 @@ describe('the first start of a gateway with keys', () => {
     expect([code, stderr.match(made)]).toEqual([3, [readFileSync(join(folder, 'data/admin-key'), 'utf8').trim()]]);
   });
 
-  test.each([['server.admin_key', { admin_key: 'an-admin-key-of-the-config' }, 401], ['server.admin_open', { admin_open: true }, 200]])('makes none where the config has %s', async (_, server, status) => {
+  test.each([['server.admin_key', { admin_key: 'an-admin-key-of-the-config' }, 401], ['server.admin_open', { admin_open: true }, 200]])('makes no key if the config has %s', async (_, server, status) => {
     const gateway = await started({ ...keyed, server });
     expect(await statusOf(gateway)).toBe(status);
     expect(readdirSync(join(dirname(gateway.file), 'data'))).not.toContain('admin-key');

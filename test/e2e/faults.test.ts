@@ -74,7 +74,7 @@ describe('a provider', () => {
     expect(callsOf('full').at.length).toBeLessThanOrEqual(8);
   });
 
-  it.each([1, 3])('with a limit of 20 requests for each key answers 20 for each of %i', async (keys) => {
+  it.each([1, 3])('with a limit of 20 requests for each key answers 20 requests for each of %i keys', async (keys) => {
     const gateway = await gatewayWith({ up: 'each-20-60000' }, { provider: { api_key: Array.from({ length: keys }, (_, at) => `key-${at}`) } });
     expect(await answered(gateway, { requests: 20 * keys + 10, atOnce: 1 })).toBe(20 * keys);
     expect(callsOf('up').at.length).toBeLessThanOrEqual(20 * keys + keys);

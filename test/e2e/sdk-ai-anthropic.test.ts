@@ -57,7 +57,7 @@ describe.each(protocols)('over %s', (id) => {
     expect([await stream.text, (await stream.reasoningText)?.trim()]).toEqual(['It is 42.', 'Six times seven.']);
   });
 
-  test.each(['plain', 'streamed'])('answers with what its tool gave, and with its thought, %s', async (way) => {
+  test.each(['plain', 'streamed'])('answers with the result of its tool and its earlier reasoning, %s', async (way) => {
     const asked = { ...by(id), prompt: question, tools, stopWhen: isStepCount(3), ...thinking };
     const text = way === 'plain' ? (await generateText(asked)).text : await streamText(asked).text;
     expect(text).toBe('It is warm in Rome.');

@@ -136,7 +136,7 @@ describe.each(ways)('a tool loop of %s answers', (_, take) => {
       expect(result).toEqual([call, '21 degrees']);
     });
 
-    test.each(['openai-chat', 'openai-responses', 'anthropic'] as const)('brings the thoughts back whole, over %s', async (model) => {
+    test.each(['openai-chat', 'openai-responses', 'anthropic'] as const)('sends the reasoning back complete, over %s', async (model) => {
       const { asked } = await loop(model, take, keep);
       expect(thoughtsSentTo[model](asked[1])).toEqual(thoughtsOf[model]);
     });

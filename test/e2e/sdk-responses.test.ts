@@ -120,7 +120,7 @@ describe('the AI SDK', () => {
   const tools = { weather: tool({ inputSchema: jsonSchema<{ city: string }>(parameters), execute: async ({ city }) => `21 degrees in ${city}` }) };
   const loop = (model: string) => ({ model: openai(model), prompt: question, tools, stopWhen: isStepCount(3) });
 
-  test.each<Protocol>(['anthropic', 'openai-responses', 'openai-chat'])('loops over a tool as it is by default, which refers to items, over %s', async (model) => {
+  test.each<Protocol>(['anthropic', 'openai-responses', 'openai-chat'])('runs a tool loop with its defaults, which refer to items, over %s', async (model) => {
     const { text, steps } = await generateText(loop(model));
     expect([text, steps.length]).toEqual(['It is warm in Rome.', 2]);
     expect(await streamText(loop(model)).text).toBe('It is warm in Rome.');
@@ -145,7 +145,7 @@ describe('the Agents SDK', () => {
     return new Agent({ name: 'helper', instructions: 'Be terse.', model: new OpenAIResponsesModel(client, model), tools: [look] });
   };
 
-  test.each<Protocol>(['anthropic', 'gemini'])('runs a tool, plain and streamed, and goes on from its last response, over %s', async (model) => {
+  test.each<Protocol>(['anthropic', 'gemini'])('runs a tool, plain and streamed, and continues its last response, over %s', async (model) => {
     const agent = agentOf(model);
     const result = await run(agent, question);
     expect(result.finalOutput).toBe('It is warm in Rome.');

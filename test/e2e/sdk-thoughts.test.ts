@@ -177,9 +177,9 @@ const sentBack: Record<Name, () => unknown> = {
 const geminiCalls = geminiParts.flatMap(({ functionCall, ...signature }) => (functionCall ? [{ functionCall: { id: expect.any(String), ...functionCall }, ...signature }] : []));
 const whole: Record<Name, readonly object[]> = { claude: claudeBlocks, gemini: geminiCalls, aws: awsBlocks };
 
-describe.each(['claude', 'gemini', 'aws'] as const)('the thoughts of %s', (name) => {
+describe.each(['claude', 'gemini', 'aws'] as const)('the reasoning of %s', (name) => {
   describe.each(['whole', 'streamed'] as const)('in an answer that came %s', (form) => {
-    test.each(['keeps', 'drops'] as const)('go back byte for byte and in their places, by a client that %s them', async (does) => {
+    test.each(['keeps', 'drops'] as const)('goes back byte for byte and at its places, from a client that %s it', async (does) => {
       upstreams[name].script(calling[name][form], ending[name]);
       const first = await take[form](name);
       expect(first.tool_calls?.map((call) => call.type === 'function' && call.function.arguments)).toEqual(['{"city":"Rome"}', '{"city":"Oslo"}']);

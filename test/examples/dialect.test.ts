@@ -18,7 +18,7 @@ describe('the request', () => {
     expect(JSON.parse(encoded({}).body)).toEqual({ model: 'model-1', messages: [{ role: 'user', content: 'Hello' }], stream: false, options: {} });
   });
 
-  it.each([['none', false], ['high', true]] as const)('asks for thinking by the effort %s', (effort, think) => {
+  it.each([['none', false], ['high', true]] as const)('sets thinking by the effort %s', (effort, think) => {
     expect(JSON.parse(encoded({}, { reasoning: { effort } }).body)).toMatchObject({ think });
   });
 

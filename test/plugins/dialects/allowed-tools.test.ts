@@ -25,7 +25,7 @@ describe.each([
   const wireOf = (said: Partial<ChatRequest>) => (dialects.get(name) as Dialect).encode(requestOf(said), targetOf(name, { externalId: model }));
   const bodyOf = (said: Partial<ChatRequest>): any => JSON.parse(wireOf(said).body);
 
-  it.each([['auto', auto], ['required', required]])('are the only ones that the model is told of, with the choice %s', (mode, choice) => {
+  it.each([['auto', auto], ['required', required]])('are the only tools that the model gets, with the choice %s', (mode, choice) => {
     const wire = wireOf(among(mode, named('tides', 'weather')));
     const body = JSON.parse(wire.body);
     expect([namesIn(body), choiceIn(body)]).toEqual([['weather', 'tides'], choice]);
@@ -51,7 +51,7 @@ describe.each([
   });
 });
 
-test.each(['openai', 'azure'])('allowed tools go to %s as they are, so that the prompt with all tools stays in its cache', (name) => {
+test.each(['openai', 'azure'])('allowed tools go to %s unchanged, so that the prompt with all tools stays in its cache', (name) => {
   const said = among('auto', named('tides'));
   const body = JSON.parse((dialects.get(name) as Dialect).encode(requestOf(said), targetOf(name, { externalId: 'gpt-5.4' })).body);
   expect([body.tools.length, body.tool_choice]).toEqual([3, said.toolChoice]);

@@ -91,7 +91,7 @@ describe('searches', () => {
     ['nothing where it did not search', 'gemini-3.1-pro', [{ candidates: [], usageMetadata }], undefined],
   ])('of Gemini are %s', (_, externalId, events, searches) => expect(streamUsage('gemini', events, { externalId })?.webSearches).toBe(searches));
 
-  it.each([['gemini-2.5-flash', 1], ['gemini-3.1-pro', 2]])('of an endpoint at Vertex AI are those of the model behind it: %s', (modelId, searches) => {
+  it.each([['gemini-2.5-flash', 1], ['gemini-3.1-pro', 2]])('of an endpoint at Vertex AI follow its model: %s', (modelId, searches) => {
     expect(streamUsage('gemini', [{ ...grounded('a', 'b'), usageMetadata }], { externalId: 'endpoints/123', modelId })?.webSearches).toBe(searches);
   });
 });

@@ -84,7 +84,7 @@ describe('POST /v1/embeddings', () => {
     expect([...new Float32Array(new Uint8Array(Buffer.from(text, 'base64')).buffer)]).toEqual(vectorOf('one'));
   });
 
-  it.each<[string, number, number]>([['gemini', 100, 2], ['cohere', 96, 2], ['titan', 1, 130]])('splits a long list for %s, which takes %i', async (kind, most, calls) => {
+  it.each<[string, number, number]>([['gemini', 100, 2], ['cohere', 96, 2], ['titan', 1, 130]])('splits a long list for %s, which takes %i texts', async (kind, most, calls) => {
     const { embed, up } = await scene(kind);
     const texts = Array.from({ length: 130 }, (_, at) => 'x'.repeat(at + 1));
     expect(await vectorsIn(await embed({ input: texts }))).toEqual(texts.map(vectorOf));

@@ -46,7 +46,7 @@ describe('the line of a request', () => {
     expect(textLine(record) + jsonLine(record)).not.toMatch(/question|answer text|sk-/);
   });
 
-  it.each(['a\nb', 'a\u001b[2Jb', 'a\u0007b', 'a\u202eb', 'a\u2028b', 'a\u009bb'])('shows %j on one line, disarmed', async (model) => {
+  it.each(['a\nb', 'a\u001b[2Jb', 'a\u0007b', 'a\u202eb', 'a\u2028b', 'a\u009bb'])('shows %j on one line, escaped', async (model) => {
     const record = await recordOf({ model });
     expect(stripVTControlCharacters(textLine(record))).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
     expect(jsonLine(record)).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);

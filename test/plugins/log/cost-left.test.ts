@@ -105,7 +105,7 @@ describe('the cost of a record', () => {
   const torn = streams([event({ content: 'four words of it' })], { end: 'reset', everyMs: 5 });
   const refused = answers({ error: { message: 'no' } }, { status: 500 });
 
-  it.each([['first', [torn, refused]], ['last', [refused, torn]]])('is that of the attempt that used something, which came %s, where none answered', async (_, steps) => {
+  it.each([['first', [torn, refused]], ['last', [refused, torn]]])('is that of the attempt with usage, which came %s, where none answered', async (_, steps) => {
     const { chat, records } = await scene(steps);
     expect((await chat({})).status).toBe(502);
     expect(Number(records[0]?.cost)).toBeGreaterThan(5);
@@ -148,7 +148,7 @@ describe('the cost of a record', () => {
     expect(records[0]).toMatchObject({ costIsUpperBound: true, cost: '210', error: { code: 'plugin_error' } });
   });
 
-  it.each([['is no JSON', '{oops}', 'upstream_invalid_response'], ['is too large', 'x'.repeat(1_100_000), 'upstream_event_too_large']])('has an upper bound for an answer of which an event %s: it is read no further, and the provider goes on', async (_, data, code) => {
+  it.each([['is no JSON', '{oops}', 'upstream_invalid_response'], ['is too large', 'x'.repeat(1_100_000), 'upstream_event_too_large']])('has an upper bound for an answer of which an event %s: the gateway stops reading, and the provider goes on', async (_, data, code) => {
     const { chat, records } = await scene([streams([counted, event({ content: 'four words of it' }), `data: ${data}\n\n`], { end: 'hang', everyMs: 5 })]);
     await readEvents(await chat({ stream: true, max_tokens: 100 }));
     expect(records[0]).toMatchObject({ outcome: 'cut', costIsUpperBound: true, cost: '210', error: { code } });

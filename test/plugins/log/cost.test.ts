@@ -118,7 +118,7 @@ describe('prices by the hour', () => {
     expect(costOf(usage({ input: 1, answer: 0 }), { ...hourly, peak }, { images: 0, maySearch: false, from: Date.parse('2026-11-22T02:00:00Z'), to: Date.parse('2026-11-22T02:00:00Z') })).toBe(parseDollars('10'));
   });
 
-  it.each([['2026-11-23T00:59:00Z', '2026-11-23T01:00:10Z'], ['2026-11-23T03:59:59Z', '2026-11-23T04:00:10Z']])('are the dearer ones, and marked, where they change between %s and %s', (from, to) => {
+  it.each([['2026-11-23T00:59:00Z', '2026-11-23T01:00:10Z'], ['2026-11-23T03:59:59Z', '2026-11-23T04:00:10Z']])('are the higher ones, and marked, where they change between %s and %s', (from, to) => {
     expect(at(from, to)).toBe('12');
     expect(straddlesPeak(hourly, { images: 0, maySearch: false, from: Date.parse(from), to: Date.parse(to) })).toBe(true);
     expect(straddlesPeak(hourly, { images: 0, maySearch: false, from: Date.parse(from), to: Date.parse(from) })).toBe(false);

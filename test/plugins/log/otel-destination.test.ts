@@ -80,7 +80,7 @@ describe('credentials in the address', () => {
     expect(found({ endpoint: 'http://user:pass@collector', headers: { Authorization: 'Bearer mine' } }).to?.headers).toEqual({ authorization: 'Bearer mine' });
   });
 
-  it.each(['user:s3cret@collector:4318', 'grpc://user:s3cret@collector', 'http://user:s3cret@', 'collector:4318?key=s3cret'])('of %j, which is none, are in no line of the log', (endpoint) => {
+  it.each(['user:s3cret@collector:4318', 'grpc://user:s3cret@collector', 'http://user:s3cret@', 'collector:4318?key=s3cret'])('of %j, which is not an address, are in no line of the log', (endpoint) => {
     const { to, lines } = found({ endpoint });
     expect(to).toBeNull();
     expect(lines).toHaveLength(1);

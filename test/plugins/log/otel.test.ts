@@ -1,4 +1,4 @@
-/** log/otel: requests as spans of the HTTP and GenAI conventions, at a collector that others run. */
+/** log/otel: requests as spans of the HTTP and GenAI conventions, at a collector. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createRequestId } from '../../../core/request-id.ts';
@@ -17,7 +17,7 @@ const ERROR = 2;
 
 const exporting = (endpoint: string, more: object = {}): { plugins: unknown[] } => ({ plugins: quietPlugins.map((use) => (use === 'log/otel' ? { use, with: { endpoint, interval_ms: 1, ...more } } : use)) });
 
-/** A gateway that exports, and what its collector has when the gateway is closed. */
+/** A gateway that exports, and the spans of its collector when the gateway is closed. */
 async function exporter(config: Record<string, unknown>, more: object = {}): Promise<{ gateway: TestGateway; collector: Collector; spans(): Promise<ReceivedSpan[]> }> {
   const collector = await startCollector();
   const gateway = await gatewayOf({ ...config, ...exporting(collector.url, more) });
@@ -34,7 +34,7 @@ const last = (spans: readonly ReceivedSpan[]): ReceivedSpan => spans.at(-1) as R
 describe('a request', () => {
   const usage = { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150, prompt_tokens_details: { cached_tokens: 30, cache_write_tokens: 10 }, completion_tokens_details: { reasoning_tokens: 20 } };
 
-  it('at the path of a deployment has its route, and no path that nobody asked for', async () => {
+  it('at the path of a deployment has its route and its own path', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider()).url));
     const asked = await gateway.ask('/openai/deployments/plain/chat/completions?api-version=2024-10-21', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"messages":[{"role":"user","content":"hi"}]}' });
     expect(asked.status).toBe(200);
@@ -42,7 +42,7 @@ describe('a request', () => {
     expect([name, attributes['http.route'], attributes['url.path']]).toEqual(['POST /:host/deployments/:model/chat/completions', '/:host/deployments/:model/chat/completions', undefined]);
   });
 
-  it('is a server span that says how the gateway served it', async () => {
+  it('is a server span with the result of the gateway', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider(answers({ ...completion('a'), usage }))).url));
     await gateway.chat({}, { 'user-agent': 'OpenAI/Python 2.1.0' });
     const { name, kind, status, attributes } = first(await spans());
@@ -64,7 +64,7 @@ describe('a request', () => {
     });
   });
 
-  it('has below it a client span that says what a provider was asked, and what its answer used', async () => {
+  it('has a child span of the client kind with the request to the provider and the usage of its answer', async () => {
     const up = await provider(answers({ ...completion('a'), usage }));
     const { gateway, spans } = await exporter(oneUpstream(up.url));
     await gateway.chat({ temperature: 1, max_tokens: 64, seed: 7, stop: ['###', 'END'] });
@@ -95,7 +95,7 @@ describe('a request', () => {
     });
   });
 
-  it('says that its usage is an estimate where it is', async () => {
+  it('marks its usage as an estimate where it is one', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider(answers({ ...completion('a'), usage: undefined }))).url));
     await gateway.chat({});
     const all = await spans();
@@ -103,14 +103,14 @@ describe('a request', () => {
     expect(last(all).attributes['gen_ai.usage.output_tokens']).toBe(1);
   });
 
-  it('says that the tokens of its thinking alone are an estimate where they are', async () => {
+  it('marks only its reasoning tokens as an estimate where only they are one', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider(answers(completion('a', { reasoning_content: 'hm' })))).url));
     await gateway.chat({});
     expect(gateway.records[0]).toMatchObject({ usageEstimated: false, reasoningEstimated: true });
     expect((await spans()).map(({ attributes }) => attributes['gateway.reasoning_estimated'])).toEqual([true, true]);
   });
 
-  it('lasts as long as its record says, and the attempt of a stream says when its first piece came', async () => {
+  it('has the duration of its record, and the attempt of a stream has the time of its first piece', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider(streams(said('a', 'b')))).url));
     await (await gateway.chat({ stream: true })).text();
     const [{ startTimeUnixNano, endTimeUnixNano }, { attributes }] = (await spans()) as [ReceivedSpan, ReceivedSpan];
@@ -121,7 +121,7 @@ describe('a request', () => {
     expect(attributes['gen_ai.response.time_to_first_chunk']).toBe((record.attempts[0]?.timeToFirstTokenMs as number) / 1000);
   });
 
-  it('has a span below it for each attempt, one after the other, and usage on the one that answered alone', async () => {
+  it('has a child span for each attempt, one after the other, and usage only on the attempt that answered', async () => {
     const one = await provider(answers({ error: { message: 'a secret of the prompt' } }, { status: 503 }));
     const two = await provider();
     const { gateway, spans } = await exporter(twoUpstreams(one.url, two.url));
@@ -140,13 +140,13 @@ describe('a request', () => {
     expect(BigInt(answered.endTimeUnixNano)).toBeLessThanOrEqual(BigInt(request.endTimeUnixNano));
   });
 
-  it('for an address that there is not is no span', async () => {
+  it('for an unknown URL is not a span', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider()).url));
     await gateway.get('/nowhere');
     expect(await spans()).toEqual([]);
   });
 
-  it('names vendors as the conventions do', async () => {
+  it('has the vendor names of the conventions', async () => {
     const up = await provider();
     const config = { ...oneUpstream(up.url), providers: { up: { dialect: 'mistral', base_url: up.url, api_key: 'k' } } };
     const { gateway, spans } = await exporter(config);
@@ -155,14 +155,14 @@ describe('a request', () => {
     expect([attributes['gen_ai.provider.name'], attributes['gateway.provider']]).toEqual(['mistral_ai', 'up']);
   });
 
-  it('names no server where a provider has no address', async () => {
+  it('has no server address where a provider has none', async () => {
     const config = { ...oneUpstream('http://127.0.0.1'), providers: { up: { dialect: 'mock' } } };
     const { gateway, spans } = await exporter(config);
     expect((await gateway.chat({})).status).toBe(200);
     expect(Object.keys(last(await spans()).attributes).filter((key) => key.startsWith('server.'))).toEqual([]);
   });
 
-  it('for vectors is no chat: it has the operation of the conventions, and nothing that only a chat has', async () => {
+  it('for embeddings has the operation of the conventions, and no attributes of a chat', async () => {
     const up = await provider(answers({ data: [{ index: 0, embedding: [1, 0] }], usage: { prompt_tokens: 3, total_tokens: 3 } }));
     const models = [{ id: 'vectors', free: true, architecture: { output_modalities: ['embeddings'] }, providers: [{ providerId: 'up', externalId: 'v-1', streaming: false }] }];
     const { gateway, spans } = await exporter({ ...oneUpstream(up.url), models }, { capture_content: true });
@@ -178,11 +178,11 @@ describe('a request', () => {
     });
   });
 
-  it('has no metadata under a name that none can have, and the config says so', async () => {
+  it('has no metadata under an impossible name, and the config warns about it', async () => {
     await expect(exporter(oneUpstream('http://127.0.0.1'), { metadata: ['Tenant-ID'] })).rejects.toThrow(/metadata\[0\]: "Tenant-ID" is not valid here/);
   });
 
-  it('has the metadata that was asked for, and no other', async () => {
+  it('has the metadata of the option, and no other', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider()).url), { metadata: ['tenant-id'] });
     await gateway.chat({}, { 'x-gateway-tenant-id': 'acme', 'x-gateway-user-id': 'u-1' });
     const { attributes } = first(await spans());
@@ -194,7 +194,7 @@ describe('a request', () => {
 describe('an error', () => {
   const about = (span: ReceivedSpan): unknown[] => [span.status, span.attributes['http.response.status_code'], span.attributes['error.type']];
 
-  it('of the caller is named, under a name that no caller made up, and is no failure of the gateway', async () => {
+  it('of the caller is named, by a known code, and is not a failure of the gateway', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider()).url));
     await gateway.chat({ model: 'made-up' });
     const all = await spans();
@@ -203,13 +203,13 @@ describe('an error', () => {
     expect(first(all).attributes).toMatchObject({ 'gateway.requested_model': 'made-up', 'gateway.outcome': 'refused' });
   });
 
-  it('that a provider finds in a request is the caller’s, and a failure of the attempt', async () => {
+  it('that a provider finds in a request is the caller’s error, and a failure of the attempt', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider(answers({ error: { message: 'no', code: 'too_odd' } }, { status: 400 }))).url));
     await gateway.chat({});
     expect((await spans()).map(about)).toEqual([[{}, 400, 'too_odd'], [{ code: ERROR }, 400, 'too_odd']]);
   });
 
-  it('of the provider is a failure of both', async () => {
+  it('of the provider is a failure of the request and of the attempt', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider(answers({}, { status: 500 }))).url));
     await gateway.chat({});
     expect((await spans()).map(about)).toEqual([[{ code: ERROR }, 502, 'upstream_error'], [{ code: ERROR }, 500, 'upstream_error']]);
@@ -223,7 +223,7 @@ describe('an error', () => {
     expect(last(all)).toMatchObject({ status: { code: ERROR }, attributes: { 'gen_ai.response.finish_reasons': ['error'] } });
   });
 
-  it('is none where the caller leaves', async () => {
+  it('is not set where the caller leaves', async () => {
     const leaving = new AbortController();
     const { gateway, spans } = await exporter(oneUpstream((await provider(() => leaving.abort())).url));
     await expect(gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: leaving.signal })).rejects.toThrow();
@@ -242,13 +242,13 @@ const traced = async (headers: Record<string, string>, more: object = {}): Promi
 };
 
 describe('the trace', () => {
-  it('is the caller’s, where there is one', async () => {
+  it('is that of the caller, if there is one', async () => {
     const { all } = await traced({ traceparent: `00-${parent.traceId}-${parent.spanId}-01`, tracestate: 'vendor=value' });
     expect(first(all)).toMatchObject({ traceId: parent.traceId, parentSpanId: parent.spanId, traceState: 'vendor=value', flags: 1 });
     expect(all[1]).toMatchObject({ traceId: parent.traceId, parentSpanId: first(all).spanId });
   });
 
-  it('is else made from the id of the request, so that the log finds it', async () => {
+  it('is otherwise made from the id of the request, so that the log finds it', async () => {
     const { id, all } = await traced({});
     expect(first(all)).toMatchObject({ traceId: id.slice(0, 32), spanId: id.slice(32, 48), flags: 3 });
     expect(first(all).parentSpanId).toBeUndefined();
@@ -262,22 +262,22 @@ describe('the trace', () => {
     `00-${parent.traceId}-${parent.spanId}-01-more`,
     `00-${parent.traceId.toUpperCase()}-${parent.spanId}-01`,
     `00-${parent.traceId}-${parent.spanId}-01, 00-${parent.traceId}-${parent.spanId}-01`,
-  ])('does not begin at %j', async (traceparent) => {
+  ])('is not taken from %j', async (traceparent) => {
     const { id, all } = await traced({ traceparent });
     expect(first(all).traceId).toBe(id.slice(0, 32));
   });
 
-  it('of a later version is understood as far as it is known', async () => {
+  it('of a later version is read as far as it is known', async () => {
     const { all } = await traced({ traceparent: `cc-${parent.traceId}-${parent.spanId}-01-what-comes-later` });
     expect(first(all).traceId).toBe(parent.traceId);
   });
 
-  it('is recorded when the caller records it, and not when the caller does not', async () => {
+  it('is recorded if the caller records it, and not otherwise', async () => {
     expect((await traced({ traceparent: `00-${parent.traceId}-${parent.spanId}-00` })).all).toEqual([]);
     expect((await traced({ traceparent: `00-${parent.traceId}-${parent.spanId}-01` }, { sample_ratio: 0 })).all).toHaveLength(2);
   });
 
-  it('is sampled by its ratio where the caller says nothing', async () => {
+  it('is sampled by the ratio if the caller does not decide', async () => {
     expect((await traced({}, { sample_ratio: 0 })).all).toEqual([]);
     expect((await traced({}, { sample_ratio: 1 })).all).toHaveLength(2);
   });
@@ -291,20 +291,20 @@ describe('ids of traces', () => {
   /** Within six standard deviations. */
   const isShare = (count: number, share: number): boolean => Math.abs(count - ids.length * share) < 6 * Math.sqrt(ids.length * share * (1 - share));
 
-  it('are as likely in each tenth of the numbers that samplers read', () => {
+  it('are evenly spread over the numbers that samplers read', () => {
     const tenths = Array.from({ length: 10 }, () => 0);
     for (const id of ids) tenths[Number((last56Bits(id) * 10n) / maxThreshold)]!++;
     expect(tenths.filter((count) => !isShare(count, 0.1))).toEqual([]);
   });
 
-  it.each([0.001, 0.1, 0.5, 0.9])('are kept by the rule of the standard at a ratio of %d', (ratio) => {
+  it.each([0.001, 0.1, 0.5, 0.9])('are sampled by the rule of the standard at a ratio of %d', (ratio) => {
     const threshold = BigInt(Math.round((1 - ratio) * Number(maxThreshold)));
     const kept = ids.filter(samplerOf(ratio));
     expect(kept).toEqual(ids.filter((id) => last56Bits(id) >= threshold));
     expect(isShare(kept.length, ratio)).toBe(true);
   });
 
-  it('are all kept at a ratio of 1, and none at 0 or next to it', () => {
+  it('are all sampled at a ratio of 1, and none at 0 or close to 0', () => {
     expect([1, 0, 1e-20].map((ratio) => ids.filter(samplerOf(ratio)).length)).toEqual([20_000, 0, 0]);
   });
 });
@@ -315,7 +315,7 @@ const refusedSpan = async (more: object): Promise<ReceivedSpan> => {
   return last(await spans());
 };
 
-describe('what was said', () => {
+describe('the text of a conversation', () => {
   const question = 'the question text';
   const messages = [
     { role: 'system', content: 'be brief' },
@@ -334,7 +334,7 @@ describe('what was said', () => {
     expect(JSON.stringify(await talked({}))).not.toMatch(/question|answer text|thought|brief|seen|messages/);
   });
 
-  it('leaves it where the operator opted in, without images, on the attempt that answered', async () => {
+  it('leaves it if the operator opted in, without images, on the attempt that answered', async () => {
     const [request, { attributes }] = (await talked({ capture_content: true })) as [ReceivedSpan, ReceivedSpan];
     expect(Object.keys(request.attributes).filter((key) => key.startsWith('gen_ai.'))).toEqual([]);
     expect(JSON.parse(attributes['gen_ai.input.messages'])).toEqual([
@@ -346,11 +346,11 @@ describe('what was said', () => {
     expect(JSON.parse(attributes['gen_ai.output.messages'])).toEqual([{ role: 'assistant', parts: [{ type: 'reasoning', content: 'the thought' }, { type: 'text', content: 'the answer text' }], finish_reason: 'stop' }]);
   });
 
-  it('stays where the request asks that its bodies be not stored', async () => {
+  it('stays if the request asks that its bodies are not stored', async () => {
     expect(JSON.stringify(await talked({ capture_content: true }, { 'x-log-bodies': 'off' }))).not.toMatch(/question|answer text|a stop of the caller/);
   });
 
-  it('stays where its key says so', async () => {
+  it('stays if its key is set so', async () => {
     const up = await provider(answers(completion('the answer text')));
     const { gateway, spans } = await exporter({ ...oneUpstream(up.url), keys: [{ name: 'discreet', key: 'sk-discreet-key-of-the-test', log_bodies: false }] }, { capture_content: true });
     await gateway.chat({ messages }, { authorization: 'Bearer sk-discreet-key-of-the-test' });
@@ -359,7 +359,7 @@ describe('what was said', () => {
     expect(JSON.stringify(all)).not.toMatch(/question|answer text|sk-/);
   });
 
-  it('is cut at its beginning where it is very long, and half a character is none', async () => {
+  it('is cut at its beginning if it is very long, and never in the middle of a character', async () => {
     const up = await provider();
     const { gateway, spans } = await exporter(oneUpstream(up.url), { capture_content: true });
     const long = Array.from({ length: 100 }, (_, at) => ({ role: 'user', content: `${at} ${'x'.repeat(20_000)}` }));
@@ -372,14 +372,14 @@ describe('what was said', () => {
     expect(kept[0]?.parts[0]?.content).toMatch(/x…$/);
   });
 
-  it('includes the words of an error only where the operator opted in', async () => {
+  it('includes the message of an error only if the operator opted in', async () => {
     expect(JSON.stringify(await refusedSpan({}))).not.toContain('pineapple');
     expect((await refusedSpan({ capture_content: true })).status).toEqual({ code: ERROR, message: expect.stringContaining('pineapple') });
   });
 });
 
 describe('an export', () => {
-  it('goes to the address of traces, with the headers and the name that were set', async () => {
+  it('goes to the address of traces, with the configured headers and name', async () => {
     const collector = await startCollector();
     const gateway = await gatewayOf({ ...oneUpstream((await provider()).url), ...exporting(`${collector.url}/base/`, { headers: { 'x-token': 'secret' }, service_name: 'gateway-eu' }) });
     await gateway.chat({});
@@ -404,7 +404,7 @@ describe('an export', () => {
 describe('notes of requests in flight', () => {
   const note = { parent: null, isPrivate: false };
 
-  it('stay while many are refused whose caller nobody knows, and of whom there is no record', () => {
+  it('stay although many requests of unknown callers are refused, which have no record', () => {
     const notes = new Notes(2);
     notes.arrived('runs', note);
     notes.known('runs', true);
@@ -413,7 +413,7 @@ describe('notes of requests in flight', () => {
     expect(['runs', 'a', 'b', 'c'].map((id) => notes.take(id))).toEqual([undefined, undefined, note, note]);
   });
 
-  it('leave, the oldest first, where more requests run than are kept', () => {
+  it('are dropped, the oldest first, if more requests run than the limit', () => {
     const notes = new Notes(1);
     for (const id of ['a', 'b']) {
       notes.arrived(id, note);

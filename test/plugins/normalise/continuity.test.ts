@@ -80,7 +80,7 @@ describe('reasoning state in a tool loop', () => {
     expect(upstream.asked.at(-1)?.json['messages'].map((message: any) => message.reasoning_details?.length ?? 0)).toEqual([0, 1, 0, 0, 0, 0]);
   });
 
-  test.each(['call_4f0c9a17b2d84e6f9d3b7c5a', 'toolu_01A09q90qw90lq917835lq9', 'chatcmpl-tool-550e8400e29b41d4a716446655440000'])('goes back where the client has rewritten the words of the user, by an id that never repeats: %s', async (id) => {
+  test.each(['call_4f0c9a17b2d84e6f9d3b7c5a', 'toolu_01A09q90qw90lq917835lq9', 'chatcmpl-tool-550e8400e29b41d4a716446655440000'])('goes back by an id that never repeats, although the client has changed the text of the user: %s', async (id) => {
     const gateway = await gatewayWith();
     upstream.script(answers(calling(id)), answers(completion('Warm.')));
     await gateway.chat({ ...thinker });

@@ -37,7 +37,7 @@ describe('normalise/reasoning', () => {
     expect([reasoning, rest]).toMatchObject([{ effort: 'low', maxTokens: null }, { reasoning: { exclude: true } }]);
   });
 
-  it.each(['openai-chat', 'anthropic'])('has %s name what it has no word for', async (dialect) => {
+  it.each(['openai-chat', 'anthropic'])('has %s name the fields that it does not have', async (dialect) => {
     const up = await provider(answers(dialect === 'anthropic' ? { content: [{ type: 'text', text: 'hello' }], stop_reason: 'end_turn', usage: {} } : completion('hello')));
     const { chat, records } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect, base_url: up.url, api_key: 'k' } } }));
     const response = await chat({ model: 'thinker', reasoning: { exclude: true, effort: 'low' } });

@@ -135,7 +135,7 @@ describe('a proxy', () => {
     expect((await errorOf(await chat({}))).message).toContain('the proxy on the way to it failed');
   });
 
-  it.each(['socks5://127.0.0.1:1080', 'http://127.0.0.1:99999', 'http://:3128', 'http://ann:s%zz@127.0.0.1:1'])('that cannot be asked, because %s is no address of one, is an error too', async (address) => {
+  it.each(['socks5://127.0.0.1:1080', 'http://127.0.0.1:99999', 'http://:3128', 'http://ann:s%zz@127.0.0.1:1'])('with an unsupported address, %s, is an error too', async (address) => {
     process.env['ALL_PROXY'] = address;
     const { chat } = await gatewayTo('https://provider.example/v1');
     expect(await errorOf(await chat({}))).toMatchObject({ code: 'upstream_unreachable', message: 'The provider cannot be reached: the proxy on the way to it failed.' });

@@ -81,7 +81,7 @@ describe('instructions', () => {
     expect((await ask(prompt)).text).toBe(text);
   });
 
-  it.each(['[[ -f x ]]', '[[1,2],[3]]', '[[:alpha:]]', '[[Wiki]]', '[[see below]]', '[[say:unclosed', '[[[[', ']]'])('are nothing else in brackets: %s', async (text) => {
+  it.each(['[[ -f x ]]', '[[1,2],[3]]', '[[:alpha:]]', '[[Wiki]]', '[[see below]]', '[[say:unclosed', '[[[[', ']]'])('do not include other text in brackets: %s', async (text) => {
     expect((await ask(text)).text).toBe(text);
   });
 

@@ -88,7 +88,7 @@ describe('the answer', () => {
     expect(await contentOf(await chat({}))).toBe('unpacked');
   });
 
-  it.each([['gzip', gzipSync], ['zstd', zstdCompressSync], ['none', Buffer.from]])('as a stream in %s is unpacked', async (encoding, pack) => {
+  it.each([['gzip', gzipSync], ['zstd', zstdCompressSync], ['none', Buffer.from]])('as a stream in %s is decompressed', async (encoding, pack) => {
     const up = await provider(compressed(encoding, pack(said('a', 'b').join('')), 'text/event-stream'));
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: 'ab', done: true });
@@ -128,19 +128,19 @@ describe('the answer', () => {
     expect((await errorOf(await chat({}))).code).toBe('upstream_rate_limited');
   });
 
-  it.each([[{}, 'application/json', text], [{ stream: true }, 'text/event-stream', said('unpacked').join('')]])('is read past a byte order mark: %o', async (more, type, body) => {
+  it.each([[{}, 'application/json', text], [{ stream: true }, 'text/event-stream', said('unpacked').join('')]])('is read after a byte order mark: %o', async (more, type, body) => {
     const up = await provider((response) => void response.writeHead(200, { 'content-type': type }).end(`\uFEFF${body}`));
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect(await (await chat(more)).text()).toContain('"content":"unpacked"');
   });
 
-  it.each(['text/plain', 'text/html', 'application/json', 'text/event-stream', 'application/octet-stream'])('that is named %s is read as what its bytes are', async (type) => {
+  it.each(['text/plain', 'text/html', 'application/json', 'text/event-stream', 'application/octet-stream'])('with the type %s is read by its bytes', async (type) => {
     const up = await provider(...['', '\uFEFF'].flatMap((mark) => [streams([mark + said('hello').join('')], { type }), streams([mark + JSON.stringify(completion('whole'))], { type })]));
     const { chat } = await gatewayOf(oneUpstream(up.url));
     for (const content of ['hello', 'whole', 'hello', 'whole']) expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: content, done: true });
   });
 
-  it.each([['Application/JSON', [JSON.stringify(completion('hello'))]], ['Text/Event-Stream', said('hello')]])('of the type %s, in capitals, is read as what it is', async (type, parts) => {
+  it.each([['Application/JSON', [JSON.stringify(completion('hello'))]], ['Text/Event-Stream', said('hello')]])('of the type %s, in capitals, is read correctly', async (type, parts) => {
     const up = await provider(streams(parts, { type }));
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect(await contentOf(await chat({}))).toBe('hello');
@@ -350,7 +350,7 @@ describe('a connection', () => {
     expect(new Set(ports).size).toBe(1);
   });
 
-  it.each([['resets', resets], ['ends', ends]])('that the provider %s when it is used again is replaced, unseen', async (_, breaks) => {
+  it.each([['resets', resets], ['ends', ends]])('that the provider %s when it is used again is replaced without an error', async (_, breaks) => {
     const up = await provider(hello, breaks, hello);
     const { chat, records } = await gatewayOf(oneUpstream(up.url));
     await free(await chat({}));
@@ -359,7 +359,7 @@ describe('a connection', () => {
     expect(records[1]?.attempts).toHaveLength(1);
   });
 
-  it.each([['resets', resets], ['ends', ends]])('that the provider %s at its first use is not tried again', async (_, breaks) => {
+  it.each([['resets', resets], ['ends', ends]])('that the provider %s at its first use causes no retry', async (_, breaks) => {
     const [one, two] = [await provider(breaks), await provider()];
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url));
     expect(await contentOf(await chat({}))).toBe('hello');

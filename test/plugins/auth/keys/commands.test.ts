@@ -148,7 +148,7 @@ describe('with a gateway that runs', () => {
     await Promise.all([away.close(), empty.close()]);
   });
 
-  test.each([['keys_unavailable', 4], ['server_overloaded', 1], ['invalid_value', 2]])('ends with the code of what is at fault: %s with %i', async (code, exit) => {
+  test.each([['keys_unavailable', 4], ['server_overloaded', 1], ['invalid_value', 2]])('ends with the exit code of the fault: %s with %i', async (code, exit) => {
     up.script(answers({ error: { message: 'not now', code } }, { status: 503 }));
     await expect(command('keys add x', new URL(up.url).origin)).rejects.toMatchObject({ code: exit, message: expect.stringContaining('refused with 503: not now') });
   });

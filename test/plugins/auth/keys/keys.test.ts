@@ -23,7 +23,7 @@ describe('auth/keys', () => {
     expect([(await chat({}, bearer)).status, records[0]?.key]).toEqual([200, 'team']);
   });
 
-  it.each(['x-api-key', 'api-key'])('takes an empty %s for no key, also where somebody has hashed an empty one', async (header) => {
+  it.each(['x-api-key', 'api-key'])('treats an empty %s as no key, also where the config has the hash of an empty key', async (header) => {
     const { chat } = await withKeys({ name: 'team', hash: `sha256:${createHash('sha256').update('').digest('hex')}` });
     expect((await chat({}, { [header]: '' })).status).toBe(401);
   });

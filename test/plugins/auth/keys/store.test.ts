@@ -93,7 +93,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     expect((await api(gateway, 'DELETE', `/${name}`)).status).toBe(200);
   });
 
-  test.each(['.', '..', 'audit'])('may not have the name %s, under which nobody could change them', async (name) => {
+  test.each(['.', '..', 'audit'])('may not have the name %s, under which they could not be changed', async (name) => {
     expect(await api(gateway, 'POST', '', { name })).toMatchObject({ status: 400, body: { error: { param: 'name' } } });
   });
 

@@ -125,7 +125,7 @@ describe('instructions', () => {
 });
 
 describe('the conversation', () => {
-  it.each([' ', ''])('ends with the user who says nothing (%j), and not with the answer before', (content) => {
+  it.each([' ', ''])('ends with an empty user turn (%j), and not with the previous answer', (content) => {
     const messages: Message[] = [user, { role: 'assistant', content: 'Sunny.' }, { role: 'user', content }];
     expect(messagesOf(messages).at(-1)).toEqual({ role: 'user', content: [{ type: 'text', text: '…' }] });
     expect(changesOf({ messages })).toEqual(['messages an empty user message filled in']);

@@ -73,6 +73,6 @@ describe('an error inside an answer', () => {
   });
 });
 
-it.each([['Busy', 'Busy'], ['"Busy"', 'Busy'], ['{"message":"Busy"}', 'Busy']])('an event that is marked as an error is one, whatever its data is: %s', (data, message) => {
+it.each([['Busy', 'Busy'], ['"Busy"', 'Busy'], ['{"message":"Busy"}', 'Busy']])('an event of the type error is an error with any data: %s', (data, message) => {
   expect(() => createDecoder(target).push({ event: 'error', data })).toThrow(expect.objectContaining({ code: 'upstream_error', message: `Provider "anthropic" reported an error in its answer: ${message}` }));
 });

@@ -51,7 +51,7 @@ describe('the end of a stream', () => {
 });
 
 describe('an event of an unknown type', () => {
-  it.each(['', 'ping', '[]', '{}'])('changes nothing, whatever is in it: %j', (data) => {
+  it.each(['', 'ping', '[]', '{}'])('is ignored with any content: %j', (data) => {
     expect(dialect.decoder(targetOf('bedrock')).push({ event: 'ping', data })).toEqual([]);
   });
 });
@@ -101,7 +101,7 @@ describe('an exception inside a stream', () => {
     expect(thrownFor(event, { message: 'No.' })).toMatchObject({ code, status, retryable: true });
   });
 
-  it.each([['', 'throttlingException'], ['Slow down.', 'Slow down.'], ['"Slow down."', 'Slow down.'], ['<html>', 'throttlingException'], ['[]', 'throttlingException']])('is known by its mark, whatever its payload is: %j', (data, message) => {
+  it.each([['', 'throttlingException'], ['Slow down.', 'Slow down.'], ['"Slow down."', 'Slow down.'], ['<html>', 'throttlingException'], ['[]', 'throttlingException']])('is recognised by its type with any payload: %j', (data, message) => {
     const push = (): unknown => dialect.decoder(targetOf('bedrock')).push({ event: 'exception:throttlingException', data });
     expect(thrownBy(push)).toMatchObject({ code: 'upstream_rate_limited', message: `Provider "bedrock" reported an error in its answer: ${message}` });
   });
@@ -142,7 +142,7 @@ describe('an error reply', () => {
     expect(errorOf(upstream, { message }, type + uri)).toMatchObject({ status, code, upstreamStatus: upstream });
   });
 
-  it.each([[{ message: 'Said so.' }], [{ Message: 'Said so.' }], ['Said so.'], [{ __type: 'com.amazon.coral.service#X', message: 'Said so.' }]])('reads the message of %j', (body) => {
+  it.each([[{ message: 'Said so.' }], [{ Message: 'Said so.' }], ['Said so.'], [{ __type: 'com.amazon.coral.service#X', message: 'Said so.' }]])('has the message of %j', (body) => {
     expect(errorOf(400, body).message).toBe('Said so.');
   });
 

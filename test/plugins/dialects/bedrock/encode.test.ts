@@ -129,7 +129,7 @@ describe('images and documents', () => {
     expect(changesOf({ messages: [user([{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', detail: 'auto' } }]), { role: 'assistant', content: 'Here.', images: [] }, user('And?')] })).toEqual([]);
   });
 
-  it.each([['image/png', 'png'], ['image/jpg', 'jpeg'], ['image/jpeg;name=x.jpg', 'jpeg'], ['image/gif', 'gif'], ['image/webp', 'webp']])('go out as bytes: %s', (type, format) => {
+  it.each([['image/png', 'png'], ['image/jpg', 'jpeg'], ['image/jpeg;name=x.jpg', 'jpeg'], ['image/gif', 'gif'], ['image/webp', 'webp']])('are sent as bytes: %s', (type, format) => {
     expect(contentOf([user([image(`data:${type};base64,AAAA`)])])).toEqual([[{ image: { format, source: { bytes: 'AAAA' } } }]]);
   });
 
@@ -163,7 +163,7 @@ describe('images and documents', () => {
     for (const part of [image('https://a.example/b.png'), file('https://a.example/b.pdf', 'b.pdf'), file('s3://bucket/b.pdf', 'b.pdf')]) expect(refusalOf({ messages: [user([part])] })).toMatchObject({ status: 400, code: 'unsupported_value', param: expect.stringContaining('messages[0].content[0]') });
   });
 
-  it.each(['constructor', '__proto__'])('are of no type that only JavaScript knows: %s', (type) => {
+  it.each(['constructor', '__proto__'])('may not have the name of a JavaScript property as type: %s', (type) => {
     for (const part of [image(`data:${type};base64,AAAA`), file(`data:${type};base64,AAAA`)]) expect(refusalOf({ messages: [user([part])] })).toMatchObject({ status: 400, code: 'unsupported_value' });
   });
 
@@ -203,7 +203,7 @@ describe('tools', () => {
     expect(refusalOf({ tools: [tide], toolChoice: { type: 'allowed_tools' } })).toMatchObject({ status: 400, param: 'tool_choice' });
   });
 
-  it.each([llama, 'anthropic.claude-opus-5-5'])('are not forced on %s, and that is said', (externalId) => {
+  it.each([llama, 'anthropic.claude-opus-5-5'])('are not forced on %s, and the reply says so', (externalId) => {
     const said: Partial<ChatRequest> = { tools: [tide], toolChoice: 'required' };
     expect(bodyOf(said, externalId)['toolConfig']).toEqual({ tools: [tideSpec] });
     expect(changesOf(said, externalId).join()).toContain('tool_choice: relaxed to auto');
@@ -247,7 +247,7 @@ const namesOf = (said: Partial<ChatRequest>, externalId?: string): string[] => b
 describe('structured answers', () => {
   const schema = { type: 'object', properties: { tide: { type: 'string', minLength: 1 } }, required: ['tide'] };
   const responseFormat = { type: 'json_schema', json_schema: { name: 'tide', schema } };
-  it.each([nova, sonnet, qwen, 'anthropic.claude-opus-4-8'])('come by a tool that %s must call', (externalId) => {
+  it.each([nova, sonnet, qwen, 'anthropic.claude-opus-4-8'])('are the input of a tool that %s must call', (externalId) => {
     const { toolConfig } = bodyOf({ responseFormat }, externalId);
     expect(toolConfig).toMatchObject({ tools: [{ toolSpec: { name: 'answer_in_json', inputSchema: { json: schema } } }], toolChoice: { any: {} } });
   });

@@ -46,7 +46,7 @@ describe('tool turns', () => {
     expect(bodyOf({ messages: turns, tools: [tide] }, externalId)['messages'].map(({ content }: Body) => content.length as number)).toEqual([1, 2, 2]);
   });
 
-  it.each<[string, Partial<ChatRequest>]>([['there are no tools', {}], ['no tool may be called', { tools: [tide], toolChoice: 'none' }]])('are told as text where %s', (_, said) => {
+  it.each<[string, Partial<ChatRequest>]>([['there are no tools', {}], ['no tool may be called', { tools: [tide], toolChoice: 'none' }]])('are sent as text where %s', (_, said) => {
     const body = bodyOf({ messages: turns, ...said });
     expect(body).not.toHaveProperty('toolConfig');
     expect(body['messages'].slice(1)).toEqual([
@@ -76,7 +76,7 @@ describe('tool turns', () => {
     expect(changesOf(said, externalId)).toEqual(changes);
   });
 
-  it.each([['Claude', sonnet, []], ['Nemotron', nemotron, [{ text: '…' }]]])('give a result without content as %s takes it', (_, externalId, content) => {
+  it.each([['Claude', sonnet, []], ['Nemotron', nemotron, [{ text: '…' }]]])('have a result without content in the form of %s', (_, externalId, content) => {
     const empty = (id: string, said: string): Message => ({ role: 'tool', tool_call_id: id, content: said });
     const said = { messages: [user('?'), { role: 'assistant' as const, content: null, tool_calls: [call('a', 'tide'), call('b', 'tide')] }, empty('a', ''), empty('b', ' ')], tools: [tide] };
     expect(bodyOf(said, externalId)['messages'][2].content).toEqual(['a', 'b'].map((toolUseId) => ({ toolResult: { toolUseId, content } })));

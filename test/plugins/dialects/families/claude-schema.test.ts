@@ -25,7 +25,7 @@ describe('a schema for Claude', () => {
     expect(claudeSchema(schema)).toEqual({ dropped: ['additionalProperties'], schema: { type: 'object', additionalProperties: false, description: '(additionalProperties: {"type":"string"})' } });
   });
 
-  it.each([['uuid', []], ['date-time', []], ['int32', ['format']], ['binary', ['format']]])('takes the format %s as the API does', (format, dropped) => {
+  it.each([['uuid', []], ['date-time', []], ['int32', ['format']], ['binary', ['format']]])('treats the format %s like the API', (format, dropped) => {
     expect(claudeSchema({ type: 'string', format }).dropped).toEqual(dropped);
   });
 

@@ -223,7 +223,7 @@ describe('a turn that goes on after tool results', () => {
   });
 });
 
-it.each([['claude-opus-4-8', true], ['claude-haiku-4-5', true], ['claude-opus-4-1', false], ['claude-sonnet-4', false], ['kimi-k2', false]])('knows whether %s holds an answer to a schema', (model, wanted) => {
+it.each([['claude-opus-4-8', true], ['claude-haiku-4-5', true], ['claude-opus-4-1', false], ['claude-sonnet-4', false], ['kimi-k2', false]])('a schema for answers is supported by %s: %s', (model, wanted) => {
   expect(takesSchemas(targetAt({ model }))).toBe(wanted);
 });
 

@@ -259,7 +259,7 @@ describe('tools', () => {
 
 const tooDeep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
 
-it.each([['half an object', '{"half'], ['a list', '[1]'], ['an object that is too deep to be written again', tooDeep]])('wraps the arguments of a call in the history that are %s, as the other dialects do', (_, text) => {
+it.each([['half an object', '{"half'], ['a list', '[1]'], ['an object that is too deep to be written again', tooDeep]])('have wrapped arguments of a call in the history that are %s, like the other dialects', (_, text) => {
   const messages: Message[] = [user('Hi'), { role: 'assistant', tool_calls: [call('a', 'x', text)] }, result('a', 'no')];
   expect(contentsOf(messages)).toMatchObject([{}, { parts: [{ functionCall: { id: 'a', name: 'x', args: { arguments: text } } }] }, { parts: [{ functionResponse: { id: 'a' } }] }]);
   expect(changesOf({ messages })).toEqual(['messages.tool_calls.function.arguments wrapped in an object']);
@@ -291,7 +291,7 @@ describe('tool turns', () => {
     expect(turn([result('c1', content)])).toContainEqual({ role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'weather', response } }] });
   });
 
-  it.each([['no such city', { error: 'no such city' }], ['{"code":7}', { error: { code: 7 } }]])('says that a tool failed: %s', (content, response) => {
+  it.each([['no such city', { error: 'no such city' }], ['{"code":7}', { error: { code: 7 } }]])('mark a failed tool: %s', (content, response) => {
     expect(turn([{ ...result('c1', content), is_error: true }])).toContainEqual({ role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'weather', response } }] });
   });
 

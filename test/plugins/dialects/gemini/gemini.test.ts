@@ -40,7 +40,7 @@ describe('where a request goes', () => {
     expect(pathOf(stream, { externalId })).toBe(path);
   });
 
-  it.each(['gemini-embedding-001', 'models/gemini-embedding-001'])('asks for vectors at the path of %s', (externalId) => {
+  it.each(['gemini-embedding-001', 'models/gemini-embedding-001'])('has the path of %s for embeddings', (externalId) => {
     const target = targetOf('gemini', { externalId });
     const request = { ...requestOf(), ask: { kind: 'embeddings', inputs: ['a'], dimensions: null, format: 'float' } } as const;
     const { path, body } = gemini.embedder?.(target).encode(request.ask.inputs, request, target) ?? { path: '', body: '' };

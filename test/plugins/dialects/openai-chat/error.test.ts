@@ -134,7 +134,7 @@ describe('a fault of the provider or of its account', () => {
   });
 });
 
-it.each([['Busy', 'Busy'], ['"Busy"', 'Busy'], ['{"message":"Busy"}', 'Busy']])('an event that is marked as an error is one, whatever its data is: %s', (data, message) => {
+it.each([['Busy', 'Busy'], ['"Busy"', 'Busy'], ['{"message":"Busy"}', 'Busy']])('an event of the type error is an error with any data: %s', (data, message) => {
   expect(() => plugin.dialects?.[0]?.decoder(targetOf('acme')).push({ event: 'error', data })).toThrow(expect.objectContaining({ code: 'upstream_error', message: `Provider "acme" reported an error in its answer: ${message}` }));
 });
 

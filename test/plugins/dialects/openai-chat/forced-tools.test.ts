@@ -17,7 +17,7 @@ describe('a forced tool', () => {
   const tools = [{ type: 'function', function: { name: 'f' } }, { type: 'function', function: { name: 'g' } }];
   const named = { tools, toolChoice: { type: 'function', function: { name: 'g' } } };
 
-  it.each([['deepseek', 'deepseek-flash', { thinking: { type: 'disabled' } }], ['moonshot', 'kimi-k2.5', { thinking: { type: 'disabled' } }], ['alibaba', 'qwen3.7-plus', { enable_thinking: false }]])('turns off thinking that nobody asked %s %s for', (name, externalId, off) => {
+  it.each([['deepseek', 'deepseek-flash', { thinking: { type: 'disabled' } }], ['moonshot', 'kimi-k2.5', { thinking: { type: 'disabled' } }], ['alibaba', 'qwen3.7-plus', { enable_thinking: false }]])('turns off thinking that the caller did not ask %s %s for', (name, externalId, off) => {
     expect(bodyOf(name, named, { externalId })).toMatchObject({ ...off, tool_choice: named.toolChoice });
     expect(changesOf(name, named, { externalId })).toEqual(['reasoning turned off']);
   });
@@ -49,7 +49,7 @@ describe('a forced tool', () => {
     expect(bodyOf('alibaba', must, { externalId: 'qwen3.7-plus' })).toMatchObject({ enable_thinking: false });
   });
 
-  it.each([['lmstudio', 'qwen3'], ['moonshot', 'kimi-k3']])('is sent alone to %s %s, which takes no name of a tool', (name, externalId) => {
+  it.each([['lmstudio', 'qwen3'], ['moonshot', 'kimi-k3']])('is the only tool for %s %s, which takes no name of a tool', (name, externalId) => {
     expect(bodyOf(name, named, { externalId })).toMatchObject({ tools: [tools[1]], tool_choice: 'required' });
     expect(changesOf(name, named, { externalId })).toEqual(['tool_choice changed to required']);
     expect(bodyOf(name, { tools, toolChoice: 'required' }, { externalId })).toMatchObject({ tools, tool_choice: 'required' });

@@ -38,7 +38,7 @@ describe('where a request goes', () => {
     expect(wireOf('azure', {}).path).toBe('/chat/completions');
   });
 
-  it.each([['openai-chat', true], ['ollama', true], ['vllm', true], ['openai', false]])('says whether %s works without a key', (name, keyless) => {
+  it.each([['openai-chat', true], ['ollama', true], ['vllm', true], ['openai', false]])('may have no key for %s: %s', (name, keyless) => {
     expect(dialectNamed(name).keyless).toBe(keyless);
   });
 });
@@ -104,7 +104,7 @@ describe('the body', () => {
   });
 });
 
-it.each(['kimi-k2.5', 'kimi-k2.6', 'kimi-k2.7-code', 'kimi-k3'])('%s gets none of the parameters whose values Moonshot has fixed', (externalId) => {
+it.each(['kimi-k2.5', 'kimi-k2.6', 'kimi-k2.7-code', 'kimi-k3'])('%s gets none of the parameters with fixed values at Moonshot', (externalId) => {
   const said = { temperature: 0.2, topP: 0.9, presencePenalty: 1, frequencyPenalty: 1, n: 1, seed: 7 };
   expect(changesOf('moonshot', said, { externalId })).toEqual(['temperature dropped', 'top_p dropped', 'presence_penalty dropped', 'frequency_penalty dropped']);
   expect(bodyOf('moonshot', { ...said, n: 2 }, { externalId: 'moonshot-v1-8k' })).toMatchObject({ temperature: 0.2, top_p: 0.9, n: 2 });
@@ -122,15 +122,15 @@ it.each(['grok-4.20-reasoning', 'grok-4.20-non-reasoning', 'grok-4.20-0309-reaso
 describe("OpenAI's reasoning models", () => {
   const sampling = { temperature: 0.2, topP: 0.9, presencePenalty: 1 };
 
-  it.each(['o1', 'o3-mini', 'o4-mini-2025-04-16', 'gpt-5', 'gpt-5-nano', 'gpt-5.1-codex', 'gpt-6'])('go without sampling parameters: %s', (externalId) => {
+  it.each(['o1', 'o3-mini', 'o4-mini-2025-04-16', 'gpt-5', 'gpt-5-nano', 'gpt-5.1-codex', 'gpt-6'])('get no sampling parameters: %s', (externalId) => {
     expect(changesOf('openai', sampling, { externalId })).toEqual(['temperature dropped', 'top_p dropped', 'presence_penalty dropped']);
   });
 
-  it.each(['gpt-4o-search-preview', 'gpt-4o-mini-search-preview-2025-03-11'])('are not alone: %s takes none either', (externalId) => {
+  it.each(['gpt-4o-search-preview', 'gpt-4o-mini-search-preview-2025-03-11'])('are like %s, which takes none either', (externalId) => {
     expect(changesOf('openai', { ...sampling, frequencyPenalty: 1 }, { externalId })).toEqual(['temperature dropped', 'top_p dropped', 'presence_penalty dropped', 'frequency_penalty dropped']);
   });
 
-  it.each(['gpt-4o', 'gpt-4.1', 'gpt-5-chat-latest', 'gpt-35-turbo', 'ft:gpt-5:x', 'omni', 'chatgpt-4o-latest'])('are not %s', (externalId) => {
+  it.each(['gpt-4o', 'gpt-4.1', 'gpt-5-chat-latest', 'gpt-35-turbo', 'ft:gpt-5:x', 'omni', 'chatgpt-4o-latest'])('do not include %s', (externalId) => {
     expect(bodyOf('openai', sampling, { externalId })).toMatchObject({ temperature: 0.2, top_p: 0.9, presence_penalty: 1 });
     expect(changesOf('openai', sampling, { externalId })).toEqual([]);
   });
@@ -346,7 +346,7 @@ describe('reasoning that came in the pieces of a stream', () => {
   });
 });
 
-it.each([{}, { reasoning_content: '' }, { reasoning: '', reasoning_content: '' }])('a call that came without reasoning, %j, goes to Kimi with a space, because Moonshot wants some text there', (said) => {
+it.each([{}, { reasoning_content: '' }, { reasoning: '', reasoning_content: '' }])('a call without reasoning, %j, goes to Kimi with a space, because Moonshot requires a text there', (said) => {
   const called: Message = { role: 'assistant', content: null, tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }], ...said };
   const messages: Message[] = [called, { role: 'tool', tool_call_id: 'a', content: '1' }, { role: 'assistant', content: 'Yes.' }];
   const [call, , answer] = messagesOf('moonshot', messages, { externalId: 'kimi-k2.6' });
@@ -436,7 +436,7 @@ it("an answer that Z.ai cut because its context is full is not complete", () => 
   expect(open.push({ data: JSON.stringify(cut) })).toContainEqual({ type: 'finish', choice: 0, reason: 'length_limit', native: 'model_context_window_exceeded' });
 });
 
-it.each([{ finish_reason: 'insufficient_system_resource' }, { finish_reason: 'error', error: { code: 502, message: 'Gone.' } }])('an answer that ends with a fault gives its last text and its usage before the fault: %j', (end) => {
+it.each([{ finish_reason: 'insufficient_system_resource' }, { finish_reason: 'error', error: { code: 502, message: 'Gone.' } }])('an answer that ends with an error gives its last text and its usage before the error: %j', (end) => {
   const open = dialectNamed('deepseek').decoder(targetOf('deepseek'));
   const last = { id: 'x', choices: [{ index: 0, delta: { content: 'Wait' }, ...end }], usage: { prompt_tokens: 9, completion_tokens: 4 } };
   expect(open.push({ data: JSON.stringify(last) })).toMatchObject([{ type: 'text-delta', text: 'Wait' }, { type: 'usage', usage: { input: 9, answer: 4 } }]);
@@ -444,7 +444,7 @@ it.each([{ finish_reason: 'insufficient_system_resource' }, { finish_reason: 'er
   expect(() => open.end()).toThrow(expect.objectContaining({ code: 'upstream_error' }));
 });
 
-it.each(['network_error', 'error'])('an answer whose vendor failed is none, though OpenRouter says `stop` beside the native reason %s', (native) => {
+it.each(['network_error', 'error'])('an answer whose vendor failed is an error, although OpenRouter says `stop` beside the native reason %s', (native) => {
   const last = { id: 'x', choices: [{ index: 0, delta: { content: '' }, message: { content: '' }, finish_reason: 'stop', native_finish_reason: native }] };
   const failed = expect.objectContaining({ code: 'upstream_error', message: `The provider ended its answer with \`${native}\`.` }) as unknown;
   expect(() => dialectNamed('openrouter').decodeBody(last, targetOf('openrouter'))).toThrow(failed);

@@ -56,7 +56,7 @@ describe('items of one answer', () => {
     expect(chunks.filter(({ type }) => type === 'text-delta')).toHaveLength(100_000);
   });
 
-  it.each(['output_index', 'content_index'])('are bounded, and their parts too, however little each says: %s', (index) => {
+  it.each(['output_index', 'content_index'])('are limited in number, and their parts too, also empty ones: %s', (index) => {
     const decoder = dialect.decoder(targetOf('openai-responses'));
     const push = (at: number): unknown => decoder.push({ data: JSON.stringify({ ...said('x'), [index]: at }) });
     expect(() => { for (let at = 0; at < 300_000; at++) push(at); }).toThrow('more parts than');

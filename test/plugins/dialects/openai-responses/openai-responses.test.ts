@@ -32,7 +32,7 @@ const decoder = () => dialect.decoder(at('openai'));
 const event = (type: string, more: Fields = {}) => ({ event: type, data: JSON.stringify({ type, ...more }) });
 const asks = (said: Partial<ChatRequest>, target?: Target) => () => wireOf(said, target);
 
-it.each([['Upstream gone', 'Upstream gone'], ['"Upstream gone"', 'Upstream gone']])('an event that is marked as an error is one, whatever its data is: %j', (data, message) => {
+it.each([['Upstream gone', 'Upstream gone'], ['"Upstream gone"', 'Upstream gone']])('an event of the type error is an error with any data: %j', (data, message) => {
   expect(() => decoder().push({ event: 'error', data })).toThrow(expect.objectContaining({ code: 'upstream_error', message: `Provider "openai" reported an error in its answer: ${message}` }));
 });
 
@@ -101,11 +101,11 @@ describe('sampling parameters', () => {
   const said: Partial<ChatRequest> = { temperature: 0.2, topP: 0.9, logprobs: true, topLogprobs: 1 };
   const dropped = ['temperature dropped', 'top_p dropped', 'logprobs dropped', 'top_logprobs dropped'];
 
-  it.each(['o1', 'o3-mini', 'o4-mini-2025-04-16', 'codex-mini-latest', 'gpt-5', 'gpt-5-nano-2025-08-07', 'gpt-5.1-codex', 'gpt-6', 'openai/gpt-5'])('stay away from %s, which thinks', (externalId) => {
+  it.each(['o1', 'o3-mini', 'o4-mini-2025-04-16', 'codex-mini-latest', 'gpt-5', 'gpt-5-nano-2025-08-07', 'gpt-5.1-codex', 'gpt-6', 'openai/gpt-5'])('are dropped for %s, which thinks', (externalId) => {
     expect(changesOf(said, at('openai', { externalId }))).toEqual(dropped);
   });
 
-  it.each(['gpt-4o', 'gpt-4.1', 'gpt-5-chat-latest', 'ft:gpt-5:x', 'omni', 'gpt-oss-120b'])('go to %s', (externalId) => {
+  it.each(['gpt-4o', 'gpt-4.1', 'gpt-5-chat-latest', 'ft:gpt-5:x', 'omni', 'gpt-oss-120b'])('reach %s', (externalId) => {
     expect(changesOf(said, at('openai', { externalId }))).toEqual([]);
   });
 
@@ -123,7 +123,7 @@ describe('sampling parameters', () => {
 });
 
 describe('reasoning', () => {
-  it.each(['minimal', 'low', 'medium', 'high', 'xhigh'] as const)('goes out unchanged at the effort %s, with a summary', (effort) => {
+  it.each(['minimal', 'low', 'medium', 'high', 'xhigh'] as const)('is sent unchanged with the effort %s, and with a summary', (effort) => {
     const target = at('openai', { externalId: 'gpt-5', reasoning: { effort } });
     expect(bodyOf({}, target)['reasoning']).toEqual({ effort, summary: 'auto' });
     expect(changesOf({}, target)).toEqual([]);
@@ -213,7 +213,7 @@ describe('messages', () => {
     expect(inputOf([{ role: 'user', content: [part as { type: string }] }])).toEqual([{ role: 'user', content: [wanted] }]);
   });
 
-  it.each(['input_audio', 'video_url'])('hold no %s', (type) => {
+  it.each(['input_audio', 'video_url'])('have no %s', (type) => {
     expect(asks({ messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }, { type }] }] })).toThrow(expect.objectContaining({ status: 400, param: 'messages[0].content[1]' }));
     expect(asks({ messages: [{ role: 'assistant', content: [{ type }] }] })).toThrow(expect.objectContaining({ status: 400, param: 'messages[0].content[0]' }));
   });
@@ -276,7 +276,7 @@ describe('reasoning of earlier turns', () => {
     ]);
   });
 
-  it.each(['message', 'call_1'])('stands in any number of items before %s', (before) => {
+  it.each(['message', 'call_1'])('may be any number of items before %s', (before) => {
     const many = Array.from({ length: 150_000 }, () => sealed('a', before));
     expect(inputOf(turn(many))).toHaveLength(150_002);
   });

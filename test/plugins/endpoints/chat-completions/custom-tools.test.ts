@@ -50,7 +50,7 @@ describe('custom tools', () => {
     expect(events.at(-1).choices[0].finish_reason).toBe('tool_calls');
   });
 
-  it.each([['{"in', '{"in'], ['ls', 'ls'], ['', '']])('that the model calls in another form, as %j, give all that it said', async (text, said) => {
+  it.each([['{"in', '{"in'], ['ls', 'ls'], ['', '']])('that the model calls in another form, as %j, give its whole text', async (text, said) => {
     const { chat } = await scene(answers(answer(called('c1', 'shell', text))), streams([event({ tool_calls: [{ index: 0, ...called('c1', 'shell', text) }] }), event({}, 'tool_calls'), 'data: [DONE]\n\n']));
     const { choices } = (await (await chat({ tools: [shell] })).json()) as any;
     expect(choices[0].message.tool_calls[0].custom.input).toBe(said);

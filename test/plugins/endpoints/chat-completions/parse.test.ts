@@ -60,7 +60,7 @@ describe('a body', () => {
     expect(() => parsed(more)).toThrow(expect.objectContaining({ status: 400, code: 'invalid_type', param }) as Error);
   });
 
-  it.each(['seed', 'top_logprobs', 'max_tokens', 'max_completion_tokens', 'n'])('with %s beyond the integers that keep their digits is refused', (param) => {
+  it.each(['seed', 'top_logprobs', 'max_tokens', 'max_completion_tokens', 'n'])('with %s beyond the exact integers is refused', (param) => {
     for (const value of [2 ** 53, 1e20, 1.5]) expect(() => parsed({ [param]: value })).toThrow(expect.objectContaining({ code: 'invalid_value', param }) as Error);
     expect(() => parsed({ [param]: 2 ** 53 - 1 })).not.toThrow();
   });

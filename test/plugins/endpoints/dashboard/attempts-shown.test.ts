@@ -92,7 +92,7 @@ test('a group of errors of requests that were all answered links to those reques
   await scene.leave(page);
 });
 
-test.each(['attempt.code', 'attempt.model', 'attempt.target'])('a row of a breakdown by %s leads to the requests with such an attempt', async (by) => {
+test.each(['attempt.code', 'attempt.model', 'attempt.target'])('a row of a breakdown by %s links to the requests with such an attempt', async (by) => {
   const page = await scene.open(`/dashboard/breakdown?by=${by}&metric=errors`);
   const link = page.locator('.breakdown tbody .cell-name a').first();
   const name = (await link.textContent()) as string;

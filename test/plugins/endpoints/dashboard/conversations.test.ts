@@ -82,7 +82,7 @@ describe('the views', () => {
     expect(view.data.map(({ value }: any) => value)).toEqual(['s3']);
   });
 
-  test.each(['by=meta.session-id&value=s1', 'by=meta.Session-ID&value=s1', `of=${one.id}`])('give one to read: %s', async (params) => {
+  test.each(['by=meta.session-id&value=s1', 'by=meta.Session-ID&value=s1', `of=${one.id}`])('give one conversation: %s', async (params) => {
     const view: any = await conversationView(asked(log, params));
     expect(view).toMatchObject({ turns: 2, cost: '0.3', opening: 'What is it?' });
     expect(view.data.map(({ fresh }: any) => fresh)).toEqual([[user('What is it?')], [user('Sure?')]]);

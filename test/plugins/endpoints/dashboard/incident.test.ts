@@ -74,7 +74,7 @@ describe('in at most three interactions from Overview an operator learns', () =>
     await page.waitForURL(/tried=north/);
   });
 
-  test.each([['', 'the id'], ['chatcmpl-', 'the id of its answer']])('what became of a request: %s%s is pasted', async (prefix) => {
+  test.each([['', 'the id'], ['chatcmpl-', 'the id of its answer']])('the result of a request: %s%s is pasted', async (prefix) => {
     const { id } = (await asked('/api/logs?limit=1&model=hill-large')).data[0];
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.evaluate(`navigator.clipboard.writeText('${prefix}${id}')`);
@@ -215,7 +215,7 @@ describe('beside the list', () => {
   const facet = (name: string) => page.locator('.facet').filter({ has: page.locator('summary', { hasText: name }) });
   const count = async (query: string): Promise<number> => (await asked(`/api/stats?since=24h&${query}`)).data[0].requests;
 
-  test.each([['Attempts', '2', 'attempts=2'], ['Error', 'upstream_rate_limited', 'error=upstream_rate_limited'], ['Door', 'responses', 'door=responses']])('%s are counted, and a click on %s asks for them', async (name, value, query) => {
+  test.each([['Attempts', '2', 'attempts=2'], ['Error', 'upstream_rate_limited', 'error=upstream_rate_limited'], ['Door', 'responses', 'door=responses']])('%s are counted, and a click on %s selects them', async (name, value, query) => {
     await page.goto(`${scene.gateway.url}/dashboard/logs`);
     const link = facet(name).getByRole('link', { name: new RegExp(`^${value} `) });
     const counted = Number(await link.locator('.facet-count').textContent());

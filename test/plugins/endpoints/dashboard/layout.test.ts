@@ -189,7 +189,7 @@ test('characters that would change the direction of a metadata value are shown w
   await scene.leave(page);
 });
 
-test.each(['/dashboard/logs/TABLE', '/dashboard/conversations?of=TABLE'])('a wide table in a text, shown as Markdown, scrolls in its place at %s', async (path) => {
+test.each(['/dashboard/logs/TABLE', '/dashboard/conversations?of=TABLE'])('a wide table in a text, shown as Markdown, scrolls in its own box at %s', async (path) => {
   const table = `|${'a wide head|'.repeat(8)}\n|${'-|'.repeat(8)}\n|${'a cell|'.repeat(8)}`;
   const asked = await scene.chat(table, {}, { authorization: `Bearer ${key.key}` });
   const page = await open(path.replace('TABLE', asked), '.conversation', 360);

@@ -36,33 +36,33 @@ describe('the search bar', () => {
     expect(plain(typed(text))).toBe(plain(formatLogFilter(parseLogSearch(text))));
   });
 
-  test.each(['"http://a.b"', 'plain words', '0199-', 'release-01998877', '2026-11-22', '12345678'])('looks for %s as text, as the server does', (text) => {
+  test.each(['"http://a.b"', 'plain words', '0199-', 'release-01998877', '2026-11-22', '12345678'])('searches for %s as text, like the server', (text) => {
     expect(plain(typed(text))).toBe(plain(formatLogFilter(parseLogSearch(text))));
     expect(typed(text).get('q')).toBe(text.replaceAll('"', ''));
   });
 
-  test.each([['constructor:x', 'constructor=x'], ['http://a.b', 'http=//a.b'], ['note: this', 'note=&q=this'], ['modle>5', 'modle=>5'], ['-Model:a', '-Model=a']])('leaves the field of %s for the server to refuse', (text, asked) => {
+  test.each([['constructor:x', 'constructor=x'], ['http://a.b', 'http=//a.b'], ['note: this', 'note=&q=this'], ['modle>5', 'modle=>5'], ['-Model:a', '-Model=a']])('sends the field of %s to the server, which refuses it', (text, asked) => {
     expect(plain(typed(text))).toBe(asked);
     expect(() => parseLogSearch(text)).toThrow('There is no filter');
     expect(decodeURIComponent(apiParams(typed(text)))).toContain(asked.slice(0, 6));
   });
 
   const whole = '019a5f3c-77d0-7000-8000-00000000002a';
-  test.each([[whole, whole], [` ${whole}\n`, whole], [whole.toUpperCase(), whole.toUpperCase()], [`chatcmpl-${whole}`, whole], [`resp_${whole.replaceAll('-', '')}`, whole], [whole.slice(0, 8), whole.slice(0, 8)], [whole.slice(0, 20), whole.slice(0, 20)]])('takes %s for an id', (text, id) => {
+  test.each([[whole, whole], [` ${whole}\n`, whole], [whole.toUpperCase(), whole.toUpperCase()], [`chatcmpl-${whole}`, whole], [`resp_${whole.replaceAll('-', '')}`, whole], [whole.slice(0, 8), whole.slice(0, 8)], [whole.slice(0, 20), whole.slice(0, 20)]])('recognises %s as an id', (text, id) => {
     expect(plain(typed(text))).toBe(`id=${id}`);
     expect(plain(typed(text))).toBe(plain(formatLogFilter(parseLogSearch(text))));
   });
 
-  test.each(['cols=time', 'log=x', 'tab=raw', 'rank=cost', 'by=model', 'since=1h', 'meta=team'])('takes %s in an address for no filter', (address) => {
+  test.each(['cols=time', 'log=x', 'tab=raw', 'rank=cost', 'by=model', 'since=1h', 'meta=team'])('does not read %s in an address as a filter', (address) => {
     expect(filtersOf(new URLSearchParams(address))).toEqual([]);
   });
 
-  test.each(['plain', 'two words', 'a"b', '"all of it"', String.raw`C:\dir`, String.raw`a\" b`, '*', '>1', ''])('offers %s as a word that means it', (value) => {
+  test.each(['plain', 'two words', 'a"b', '"all of it"', String.raw`C:\dir`, String.raw`a\" b`, '*', '>1', ''])('offers %s as a word with the same meaning', (value) => {
     expect(parseBar(`model:${inBar(value)}`)).toEqual([{ field: 'model', value, not: false }]);
     expect(parseBar(`-meta.team=${inBar(value)} model:x`)[0]).toEqual({ field: 'meta.team', value, not: true });
   });
 
-  test.each(['meta.team', 'meta.a b', 'meta.a"b=c', 'meta.a:b'])('offers the key %s as a word that means it', (field) => {
+  test.each(['meta.team', 'meta.a b', 'meta.a"b=c', 'meta.a:b'])('offers the key %s as a word with the same meaning', (field) => {
     expect(parseBar(`${fieldInBar(field)}=x`)).toEqual([{ field, value: 'x', not: false }]);
   });
 
@@ -116,7 +116,7 @@ describe('a column of the list', () => {
 
   test.each([['agent', 'agent', 'curl/8'], ['stream', 'stream', 'true'], ['finish', 'finish', 'completed'], ['status', 'status', '429'], ['key', 'key', ''], ['meta.team', 'meta.team', 'a'], ['attempts', 'attempts', '0'], ['door', 'door', 'chat'], ['field.score', 'field.score', '0']])('%s filters by %s:%s at a click', (name, field, value) => expect(asked(name)).toEqual({ field, value }));
 
-  test.each(['total', 'reasoning', 'cost', 'id', 'prompt', 'tokens'])('%s has no click', (name) => expect(asked(name)).toBeUndefined());
+  test.each(['total', 'reasoning', 'cost', 'id', 'prompt', 'tokens'])('%s cannot be clicked', (name) => expect(asked(name)).toBeUndefined());
 });
 
 describe('a click on a value', () => {
@@ -137,13 +137,13 @@ describe('a click on a value', () => {
 describe('the time in the address', () => {
   const server = (address: string) => resolveQuery(parseLogFilter(new URLSearchParams(apiParams(new URLSearchParams(address)))), now);
 
-  test.each(['', 'since=4w', 'since=1.5h', 'since=90s', 'from=2026-03-01', 'from=2026-03-01T14:30', 'from=2026-03-01T14:30:00.5', 'from=2026-03-01T14:30%2B02:00', 'from=2026-03-01T14:30+02:00', 'from=2026-03-01&to=2026-03-01T10:00', 'to=2026-01-02', 'since=7d&to=2026-03-01'])('"%s" means what it means to the server', (address) => {
+  test.each(['', 'since=4w', 'since=1.5h', 'since=90s', 'from=2026-03-01', 'from=2026-03-01T14:30', 'from=2026-03-01T14:30:00.5', 'from=2026-03-01T14:30%2B02:00', 'from=2026-03-01T14:30+02:00', 'from=2026-03-01&to=2026-03-01T10:00', 'to=2026-01-02', 'since=7d&to=2026-03-01'])('"%s" has the same meaning as for the server', (address) => {
     const { from, to } = rangeOf(new URLSearchParams(address), now);
     const meant = server(address);
     expect({ from, to }).toEqual({ from: meant.from, to: meant.to ?? now });
   });
 
-  test.each(['since=999999999999w', 'since=100000000w&to=2026-01-02', 'since=999999999999d&from=x'])('"%s", which the server refuses, has moments that can be shown all the same', (address) => {
+  test.each(['since=999999999999w', 'since=100000000w&to=2026-01-02', 'since=999999999999d&from=x'])('"%s", which the server refuses, still has times that can be shown', (address) => {
     const { from, to } = rangeOf(new URLSearchParams(address), now);
     expect([from, to].map((at) => new Date(at).toISOString()).every((at) => at <= new Date(now).toISOString())).toBe(true);
   });
@@ -381,7 +381,7 @@ test('the row of requests without a value says why its list may have more errors
   expect(aboutRow({ ...row, value: 'team' }, 'no key').split('\n')).toHaveLength(2);
 });
 
-test.each(['team', 'team=a\n=b', 'team=a\nsearch, billing'])('metadata of a key that has no name and no value is refused, and not taken for a name alone: %j', (metadata) => {
+test.each(['team', 'team=a\n=b', 'team=a\nsearch, billing'])('metadata of a key without a name and a value is refused, and not read as a name only: %j', (metadata) => {
   expect(() => settingsOf({ ...emptyForm(), metadata })).toThrow('Write metadata as NAME=VALUE, one on each line, and not as "');
   expect(settingsOf({ ...emptyForm(), metadata: ' team = a=b \n\nempty=' }).metadata).toEqual({ team: 'a=b', empty: '' });
 });

@@ -63,7 +63,7 @@ describe('the page', () => {
     expect(weightOf(page)).toBeLessThan(60_000);
   });
 
-  test.each([['', 'overview', 'metrics'], ['/logs', 'logs', 'log-table'], ['/logs/some-id', 'request', 'waterfall'], ['/models', 'models', 'sort']])('at /dashboard%s names all that it is made of', async (path, page, part) => {
+  test.each([['', 'overview', 'metrics'], ['/logs', 'logs', 'log-table'], ['/logs/some-id', 'request', 'waterfall'], ['/models', 'models', 'sort']])('at /dashboard%s names all of its files', async (path, page, part) => {
     await begin();
     const fetched = Array.from((await (await gateway.get(`/dashboard${path}`, local)).text()).matchAll(/modulepreload" href="[^"]*\/((?:pages|parts|vendor)\/[^"]+)/g), ([, file]) => file);
     expect(fetched).toEqual(expect.arrayContaining([`pages/${page}.js`, `parts/${part}.js`, 'vendor/preact.js']));
@@ -110,7 +110,7 @@ describe('a file of the page', () => {
     expect([response.status, response.headers.get('cache-control')]).toEqual([404, 'no-store']);
   });
 
-  test.each(['../index.ts', '..%2findex.ts', '%2e%2e/%2e%2e/package.json', 'parts/', 'index.ts', 'views.ts', '/etc/passwd'])('is none of %s', async (path) => {
+  test.each(['../index.ts', '..%2findex.ts', '%2e%2e/%2e%2e/package.json', 'parts/', 'index.ts', 'views.ts', '/etc/passwd'])('is not found at %s', async (path) => {
     await begin();
     const response = await gateway.get(`/dashboard/assets/x/${path}`, local);
     const text = await response.text();
@@ -221,7 +221,7 @@ describe('the data of the dashboard', () => {
     expect(JSON.parse(answer).reloads).toMatchObject([{ at: 2, hash: null, changes: null, problems: expect.stringContaining('is wrong') }, { at: 1, hash: 'another', changes: { shown: [{ path: 'server.adminKey', before: 'null', after: '"[redacted]"' }], more: 0 } }]);
   });
 
-  test.each(['providers.openai: expected map, got string "sk-S3CRETK9"', 'providers.a.base_url: "htp://S3CRETF/v1" does not fit'])('holds no value of a config that was refused: %s', async (line) => {
+  test.each(['providers.openai: expected map, got string "sk-S3CRETK9"', 'providers.a.base_url: "htp://S3CRETF/v1" does not fit'])('show no value of a refused config: %s', async (line) => {
     await begin();
     tellReload({ at: 1, problems: `gateway.config.yaml:3:5 ${line}\n  hint: did you mean "models"?` });
     const { reload } = await body(await gateway.get('/api/config', local));

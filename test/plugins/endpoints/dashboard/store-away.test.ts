@@ -73,7 +73,7 @@ afterAll(async () => {
   for (const close of closing.toReversed()) await close();
 });
 
-test.each(['connect', 'playground'])('without a policy the first model is what %s asks for', async (path) => {
+test.each(['connect', 'playground'])('without a policy %s uses the first model', async (path) => {
   await page.goto(`${url}/dashboard/${path}`);
   await page.getByRole('option', { name: 'plain', exact: true }).waitFor({ state: 'attached' });
   expect(await page.getByLabel('Model').inputValue()).toBe('plain');
@@ -342,7 +342,7 @@ describe('an empty log', () => {
     await shown.close();
   });
 
-  test.each(['/dashboard', '/dashboard/logs'])('of a time that is over waits for nothing at %s', async (path) => {
+  test.each(['/dashboard', '/dashboard/logs'])('of a past time waits for no request at %s', async (path) => {
     await page.goto(`${url}${path}?from=2020-01-01&to=2020-01-02`);
     await page.getByText('No request in this time').waitFor();
     expect(await page.getByRole('link', { name: 'Look at the last 30 days' }).getAttribute('href')).toBe(`${path}?since=30d`);

@@ -31,7 +31,7 @@ const answering = async (page: Page, view: string, change: (answer: any) => obje
 };
 
 describe('the time of a page', () => {
-  test.each(['since=7d', 'from=2026-01-01&to=2126-01-01'])('%s goes with one to the log and to the breakdown, also by keys', async (time) => {
+  test.each(['since=7d', 'from=2026-01-01&to=2126-01-01'])('%s is kept on the way to the log and to the breakdown, also by keys', async (time) => {
     const page = await scene.open(`/dashboard?${time}`);
     await page.locator('.metrics').waitFor();
     expect(await hrefOf(page, 'View logs')).toBe(`/dashboard/logs?${time}`);
@@ -235,7 +235,7 @@ describe('an empty text, which no filter finds, has a name and no link', () => {
 });
 
 describe('without matches', () => {
-  test.each([['', 'Widen to 7 days'], ['&since=7d', 'Widen to 30 days'], ['&since=30d', null], ['&from=2020-01-01&to=2020-01-02', null]])('at "%s" what is offered is wider', async (time, offered) => {
+  test.each([['', 'Widen to 7 days'], ['&since=7d', 'Widen to 30 days'], ['&since=30d', null], ['&from=2020-01-01&to=2020-01-02', null]])('at "%s" the page offers a wider time', async (time, offered) => {
     const page = await scene.open(`/dashboard/logs?model=nobody${time}`);
     await page.getByText('No request matches').waitFor();
     expect(await page.locator('.notice').getByRole('link').allTextContents()).toEqual([...(offered === null ? [] : [offered]), 'clear the filters']);

@@ -65,7 +65,7 @@ describe('with keys, and open on this machine', () => {
 });
 
 describe('every page of the API', () => {
-  it.each(['/api/logs', '/api/logs/x', '/api/logs/export', '/api/logs/stream', '/api/stats', '/api/series', '/api/facets', '/api/metadata-keys', '/api/status'])('asks for access: %s', async (path) => {
+  it.each(['/api/logs', '/api/logs/x', '/api/logs/export', '/api/logs/stream', '/api/stats', '/api/series', '/api/facets', '/api/metadata-keys', '/api/status'])('needs access: %s', async (path) => {
     expect(await statusOf(keyed, {}, { path })).toBe(401);
   });
 

@@ -103,7 +103,7 @@ describe('a cell', () => {
     ['two\r\n+1;-1', `"two\r\n'+1;'-1"`],
   ])('that a spreadsheet would run is text: %j', (text, cell) => expect(csvCell(text)).toBe(cell));
 
-  it.each<[string | number | boolean | null, string]>([['plain', 'plain'], ['a,b', '"a,b"'], ['say "hi"', '"say ""hi"""'], ['two\nlines', '"two\nlines"'], [' blank', '" blank"'], [-5, '-5'], [null, ''], [true, 'true'], ['a;b; c=d', 'a;b; c=d'], ['a=b-c+d@e', 'a=b-c+d@e'], ['', '']])('holds %j', (value, cell) =>
+  it.each<[string | number | boolean | null, string]>([['plain', 'plain'], ['a,b', '"a,b"'], ['say "hi"', '"say ""hi"""'], ['two\nlines', '"two\nlines"'], [' blank', '" blank"'], [-5, '-5'], [null, ''], [true, 'true'], ['a;b; c=d', 'a;b; c=d'], ['a=b-c+d@e', 'a=b-c+d@e'], ['', '']])('keeps %j', (value, cell) =>
     expect(csvCell(value)).toBe(cell));
 
   it('never begins like a formula, for any content', () => {

@@ -112,7 +112,7 @@ describe('an answer of a provider of another API', () => {
     expect(events.at(-2)).toMatchObject({ delta: { stop_reason: 'tool_use', stop_sequence: null }, usage: { input_tokens: 0, cache_read_input_tokens: null, output_tokens: 0 } });
   });
 
-  it.each([['stop', 'end_turn'], ['length', 'max_tokens'], ['content_filter', 'refusal']])('that ended with %s says %s', async (native, reason) => {
+  it.each([['stop', 'end_turn'], ['length', 'max_tokens'], ['content_filter', 'refusal']])('that ended with %s has %s', async (native, reason) => {
     const body = completion('a') as Fields;
     body['choices'][0].finish_reason = native;
     const { ask } = await scene(answers(body));

@@ -17,7 +17,7 @@ describe('a count of tokens', () => {
     await expect.poll(() => gateway.records.at(-1)).toMatchObject({ path, provider: 'vendor', cost: '0', usage: { promptTokens: 0, completionTokens: 0 } });
   });
 
-  it.each([['has a price for each request', { prompt: '0', completion: '0', request: '0.3' }], ['has an unknown price', 'unknown']])('needs nothing of a budget where the model %s, and a dry run says so', async (_, pricing) => {
+  it.each([['has a price for each request', { prompt: '0', completion: '0', request: '0.3' }], ['has an unknown price', 'unknown']])('uses no budget where the model %s, and a dry run says so', async (_, pricing) => {
     const up = await provider(answers({ input_tokens: 77 }));
     const gateway = await gatewayOf({
       providers: { vendor: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } },

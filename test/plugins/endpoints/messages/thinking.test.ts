@@ -86,7 +86,7 @@ describe('the state of a thought', () => {
     expect(sent['messages'][1].content).toEqual(said);
   });
 
-  it.each([['another model of its provider', 'newest'], ['another provider', 'thinker']])('is left out at %s, and named', async (_, model) => {
+  it.each([['another model of its provider', 'newest'], ['another provider', 'thinker']])('is left out for %s, and the reply names it', async (_, model) => {
     const { ask, up } = await scene(answers(message(blocks, { stop_reason: 'tool_use' })));
     const { body } = await ask({ model: 'claude', ...thinking });
     if (model === 'thinker') up.script(yes);
@@ -95,7 +95,7 @@ describe('the state of a thought', () => {
     expect(headers.get('x-adjusted')).toContain('messages.reasoning: left out');
   });
 
-  it.each<[string, Fields]>([['a signature', { type: 'thinking', thinking: 'Hm.', signature: 'EqQBstrange' }], ['sealed data', { type: 'redacted_thinking', data: 'EqQBstrange' }]])('of an unknown issuer is left out and named: %s', async (_, block) => {
+  it.each<[string, Fields]>([['a signature', { type: 'thinking', thinking: 'Hm.', signature: 'EqQBstrange' }], ['sealed data', { type: 'redacted_thinking', data: 'EqQBstrange' }]])('of an unknown issuer is left out, and the reply names it: %s', async (_, block) => {
     const { ask } = await scene();
     const { sent, headers, asked } = await ask({ model: 'claude', messages: turn([block, ...blocks.slice(4)]) });
     expect(asked.text).not.toContain('strange');

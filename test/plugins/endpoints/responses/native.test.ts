@@ -41,7 +41,7 @@ describe('a request', () => {
     expect([up.asked[0]?.json['reasoning'], reply.headers.get('x-adjusted')]).toEqual([{ effort: 'max' }, null]);
   });
 
-  it.each(['xai', 'openrouter'])('has the effort xhigh in place of max at %s, which does not know it', async (dialect) => {
+  it.each(['xai', 'openrouter'])('has the effort xhigh instead of max at %s, which does not support max', async (dialect) => {
     const up = await provider(nativeAnswer([said('Yes.')]));
     const native = nativeUpstream(up.url);
     const gateway = await gatewayOf({ ...native, providers: { own: { dialect, base_url: up.url, api_key: 'k' } }, models: [{ id: 'native', free: true, providers: [{ providerId: 'own', externalId: 'grok-4.6', dialect: 'openai-responses', reasoning: true }] }] });

@@ -112,7 +112,7 @@ describe('two gateways on one data directory', () => {
 });
 
 describe('PostgreSQL', () => {
-  test.each(['frozen', 'killed'])('%s under load: no request fails, and all of them are there when it is back', async (how) => {
+  test.each(['frozen', 'killed'])('%s under load: no request fails, and all records are stored when it is back', async (how) => {
     const own = await startPostgres();
     try {
       const journal = journalIn('postgres', own.database());
@@ -137,7 +137,7 @@ describe('PostgreSQL', () => {
     }
   });
 
-  test.each(['SIGTERM', 'SIGKILL'] as const)('frozen with records on the way, and the gateway ended by %s: the next gateway stores each, once', async (signal) => {
+  test.each(['SIGTERM', 'SIGKILL'] as const)('frozen during a write, and the gateway ended by %s: the next gateway stores each record once', async (signal) => {
     const own = await startPostgres();
     try {
       const journal = journalIn('postgres', own.database());

@@ -1,4 +1,4 @@
-/** What went to providers: each attempt's request as it was sent, without credentials, where bodies are kept. */
+/** The requests to providers: each attempt's request as it was sent, without credentials, if bodies are kept. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { quietPlugins, testGateway, twoUpstreams } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const long = 'A prompt of some length, so that it pays to say only where it is. '.repeat(20);
 
-test.each(['sqlite', 'postgres'])('the record has what was sent, in %s', async (store) => {
+test.each(['sqlite', 'postgres'])('the record has the request that was sent, in %s', async (store) => {
   const place = folder();
   const base = twoUpstreams(first?.url ?? '', second?.url ?? '') as { providers: Record<string, object> };
   const providers = Object.fromEntries(Object.entries(base.providers).map(([id, entry]) => [id, { ...entry, api_key: 'sk-hidden-key', headers: { 'x-team': 'hidden-team', 'x-api-token': 'hidden-token' } }]));

@@ -78,7 +78,7 @@ describe('a target that is outrun each time', () => {
     for (const target of [two, (await woken.json()) as ShownTarget, ...(await listed())]) expect(target).not.toHaveProperty('askedLastUntil');
   });
 
-  it.each([['in any policy', {}], ['where a request has no session', { sticky: 'meta.session-id' }]])('gives its share to all others evenly, and not to its neighbour, %s', async (_, more) => {
+  it.each([['in any policy', {}], ['where a request has no session', { sticky: 'meta.session-id' }]])('gives its share evenly to all others, not to the next one, %s', async (_, more) => {
     const [bad, good] = [await provider(hangs), await provider(fine)];
     const ids = ['a', 'b', 'c', 'd'];
     const gateway = await gatewayOf({

@@ -265,7 +265,7 @@ test('values without counted events are removed, and budgets are not', () => {
   expect(ledger.known().map(({ id }) => id)).toEqual(['running', 'new']);
 });
 
-test.each(['month', 'total'] as const)('values that have spent nothing of a budget per %s are forgotten too, because callers make up new ones without end', (per) => {
+test.each(['month', 'total'] as const)('values that have spent nothing of a budget per %s are removed too, because callers make up new ones without end', (per) => {
   const clock = { now: noon };
   const ledger = new MemoryLedger(() => clock.now);
   const of = (id: string): Subject => ({ id, by: 'meta.x', value: id, caps: { requests: null, tokens: null, concurrent: null, budgets: [{ per, pico: 100n, refusesUnknown: false }] } });

@@ -255,7 +255,7 @@ describe('limits by provider and model', () => {
     await second.close();
   });
 
-  test.each([['was outrun', 'outrun'], ['has failed while the other was asked', 'upstream_error']])('let go of the one that %s, although the other one answers for long', async (_, outcome) => {
+  test.each([['was outrun', 'outrun'], ['has failed while the other was asked', 'upstream_error']])('release the provider that %s, although the other one answers for long', async (_, outcome) => {
     const [isBeside, hasFailed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const first: Step = async (response, asked) => {
       await isBeside.promise;

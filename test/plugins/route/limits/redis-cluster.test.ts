@@ -33,7 +33,7 @@ function adminOf({ url }: RedisServer): Redis {
   return admin;
 }
 
-test.each([['primary', 0], ['primary', 1], ['primary', 2], ['replica', 4]])('each %s leads to all that is kept, wherever it is (node %d)', async (_, at) => {
+test.each([['primary', 0], ['primary', 1], ['primary', 2], ['replica', 4]])('each %s gives access to all keys, on any node (node %d)', async (_, at) => {
   const { client, messages } = await opened(node(at).url);
   expect([client.isAway, await client.health()]).toEqual([false, { connected: true }]);
   const keys = Array.from({ length: 30 }, (_none, index) => `model-gateway:cache:1:${index}`);

@@ -20,7 +20,7 @@ const budget = (pico: bigint) => ({ per: 'month' as const, pico, refusesUnknown:
 
 
 describe('the hold of a request', () => {
-  test.each([['a request', false, 3], ['a look', true, 2]])('stands and is let go where %s is given up, and the gateway gets another name while a reply is on its way', async (what, isLook, count) => {
+  test.each([['a request', false, 3], ['a look', true, 2]])('stays and is released where %s is given up, and the gateway gets another name before a reply arrives', async (what, isLook, count) => {
     const one = limited(what, { concurrent: 5 });
     const { ledger, proxy } = await farFrom(own.server.url);
     ledger.settle(await holdOf(ledger, [one]), 0);

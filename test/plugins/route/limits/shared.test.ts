@@ -94,7 +94,7 @@ test('the cost of a request counts before its hold is released: no request of an
 });
 
 describe('a client that leaves while Redis is asked', () => {
-  test.each([['its own limit', 'meta.tenant-id'], ['the limit of the model', 'model']])('leaves nothing behind in %s', async (_, by) => {
+  test.each([['its own limit', 'meta.tenant-id'], ['the limit of the model', 'model']])('leaves no hold in %s', async (_, by) => {
     const name = fresh();
     const proxy = await proxyTo(server.url);
     onTestFinished(() => proxy.close());

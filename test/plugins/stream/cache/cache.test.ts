@@ -283,7 +283,7 @@ describe('an incomplete answer', () => {
     expect(await plain(gateway, { n: 2 })).toEqual({ text: 'answer 1', cache: 'miss' });
   });
 
-  it.each(['reset', 'close'] as const)('is not kept where its stream was torn by a %s', async (end) => {
+  it.each(['reset', 'close'] as const)('is not kept where its stream was cut by a %s', async (end) => {
     const up = await provider(streams([event({ role: 'assistant', content: 'Hel' })], { end, everyMs: 30 }), streams(said('Hello.')));
     const gateway = await gatewayOf(oneUpstream(up.url));
     expect(await streamed(gateway)).toMatchObject({ done: false, text: 'Hel', cache: 'miss' });

@@ -45,7 +45,7 @@ describe('a journal that has filled its disk', () => {
 });
 
 describe('a journal whose segments were deleted', () => {
-  test.each([['read', true], ['not read', false]])('and which were %s has no bytes that wait, and a later segment is read', (_, isRead) => {
+  test.each([['read', true], ['not read', false]])('and which were %s has no waiting bytes, and a later segment is read', (_, isRead) => {
     const tail = tailOf(() => {});
     if (isRead) tail.commit(tail.take() as Taken);
     for (const number of segmentsOf(place.path)) rmSync(pathOf(place.path, number));

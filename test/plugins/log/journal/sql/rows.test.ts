@@ -52,7 +52,7 @@ describe('a record in parts', () => {
   const rowOfFrame = ({ payload, parts }: Frame): Row => rowOf({ payload, parts, isInterrupted: false });
   const record = (content: string, reasoningContent: string | null = 'thought'): RequestRecord => ({ ...finished({ userAgent: 'curl/8', tokensPerSecond: 12.5, fields: { score: 1 }, metadata: { team: 'a' } }), request: request(content), response: response('answer', 'thought'), reasoningContent, served: null });
 
-  test.each(['thought', 'rewritten', null])('makes the row that the same record makes as one object (its reasoning: %s)', (reasoning) => {
+  test.each(['thought', 'rewritten', null])('gives the same row as the record in one object (its reasoning: %s)', (reasoning) => {
     const one = record('hello', reasoning);
     const { reasoningContent, ...whole } = one;
     const { request: row, body } = rowOf({ payload: JSON.stringify({ ...whole, ...(reasoning !== 'thought' && { reasoningContent }) }), isInterrupted: false });

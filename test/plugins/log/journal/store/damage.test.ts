@@ -71,7 +71,7 @@ describe('a database whose pages are damaged while it is open', () => {
 });
 
 describe('a database that is deleted while it is open', () => {
-  test.each([['alone', ['']], ['with the files beside it', ['', '-wal', '-shm']]])('is begun anew, %s, and all that had it open go on in the new one', async (_, parts) => {
+  test.each([['alone', ['']], ['with the files beside it', ['', '-wal', '-shm']]])('is created again, %s, and all gateways that used it use the new one', async (_, parts) => {
     const [first, second] = [await open(), await open()];
     await first.insert([rowFor({ number: 1 })]);
     for (const part of parts) rmSync(sqliteFile(place.path) + part);
@@ -111,7 +111,7 @@ describe('a database that is deleted while it is open', () => {
     expect(await Promise.all([1, 2, 3].map(async (number) => (await next.get(idAt(begin, number))) !== null))).toEqual([true, false, true]);
   });
 
-  test.each([['and before the next record', false], ['while a record is stored', true]])('keeps a key that is made after it, %s', async (_, isBeside) => {
+  test.each([['and before the next record', false], ['while a record is stored', true]])('keeps a key that is made after the deletion, %s', async (_, isBeside) => {
     const store = await open();
     await store.insert([rowFor({ number: 1 })]);
     for (const part of ['', '-wal', '-shm']) rmSync(sqliteFile(place.path) + part);

@@ -114,7 +114,7 @@ describe.each(['sqlite', 'postgres'] as const)('the fields of a record, in %s', 
     expect(await found(address(hourBefore, name, value))).toEqual(numbers.map((number) => idAt(begin - 3_600_000, number)));
   });
 
-  test.each<[string, (attempts: number) => boolean]>([['attempts=2', (attempts) => attempts === 2], ['attempts=1&attempts=5', (attempts) => attempts === 1 || attempts === 5], ['-attempts=1&-attempts=2', (attempts) => attempts > 2], ['attempts=0', () => false]])('%s selects the requests with so many attempts', async (filter, has) => {
+  test.each<[string, (attempts: number) => boolean]>([['attempts=2', (attempts) => attempts === 2], ['attempts=1&attempts=5', (attempts) => attempts === 1 || attempts === 5], ['-attempts=1&-attempts=2', (attempts) => attempts > 2], ['attempts=0', () => false]])('%s selects the requests with this number of attempts', async (filter, has) => {
     expect(await found(filter)).toHaveLength(records.filter(({ attempts }) => has(attempts.length)).length);
   });
 
@@ -139,7 +139,7 @@ describe.each(['sqlite', 'postgres'] as const)('the fields of a record, in %s', 
     for (const { name, read } of recordFields) expect([name, read(record as LoggedRequest)]).not.toEqual([name, null]);
   });
 
-  test.each([...dimensions, 'meta.tenant-id', 'field.verdict', 'field.score', 'field.isKnown', 'field.huge', 'field.third'])('%s sums up by the value that it filters by', async (by) => {
+  test.each([...dimensions, 'meta.tenant-id', 'field.verdict', 'field.score', 'field.isKnown', 'field.huge', 'field.third'])('%s groups sums by the value of its filter', async (by) => {
     const range = `from=${new Date(begin - 3_600_000).toISOString()}`;
     const rows = await store.stats(parseLogFilter(new URLSearchParams(range)), { by, limit: 1000 });
     expect(rows.length).toBeGreaterThan(1);

@@ -168,7 +168,7 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     await expect(store.list(everything, { limit: 1, sort: 'cost', cursor: idAt(begin) })).rejects.toThrow(/take it from "next"/);
   });
 
-  test.each(['9223372036854775808', '9999999999999999999'])('refuses a cursor with %s, which 64 bits do not hold', async (value) => {
+  test.each(['9223372036854775808', '9999999999999999999'])('refuses a cursor with %s, which does not fit into 64 bits', async (value) => {
     const listed = (number: string): Promise<unknown> => store.list(everything, { limit: 1, sort: 'cost', cursor: `${number}~${idAt(begin)}` });
     await expect(listed(value)).rejects.toThrow(BadQuery);
     await expect(listed('9223372036854775807')).resolves.toMatchObject({ data: [expect.anything()] });

@@ -71,7 +71,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await server.stop());
 
-describe.each(['sqlite', 'postgres'] as const)('a database of the version before, in %s', (kind) => {
+describe.each(['sqlite', 'postgres'] as const)('a database of the previous version, in %s', (kind) => {
   const place = folder();
   let settings: StoreSettings;
   let store: Store;

@@ -1,4 +1,4 @@
-/** Sums that are kept say what the records say: all the same, and percentiles within one percent. On both stores. */
+/** Kept sums agree with the records: exact sums, and percentiles within one percent. In SQLite and PostgreSQL. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Condition, LogQuery, StatsRow } from '../../../../../core/log/store.ts';
 import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
@@ -14,16 +14,16 @@ beforeAll(async () => {
 });
 afterAll(async () => await server.stop());
 
-test('sums are made again where there is a new dimension: then this name is another one', () => {
+test('the name of the sums changes with a new dimension, so that they are made again', () => {
   expect([complete, summed.join(' ')]).toEqual(['complete 3', 'status outcome model provider key agent stream finish error door attempt.provider attempt.model attempt.code attempt.target']);
 });
 
 const minute = 60_000;
 const hour = 60 * minute;
-/** All of it is over, and not long ago. */
+/** The time of the first record: all records are in the recent past. */
 const begin = Math.floor(Date.now() / hour) * hour - 20 * hour;
 
-/** 440 records of fourteen hours, an hour of silence and a busy one among them, every kind of them. */
+/** 440 records of all kinds, from fourteen hours, with one empty hour and one busy hour. */
 const records = Array.from({ length: 440 }, (_, at) => ({
   at: at >= 400 ? begin + 5 * hour + at : begin + at * 2 * minute + (at > 200 ? hour : 0),
   number: at,
@@ -81,7 +81,7 @@ const queries: readonly (readonly [what: string, query: LogQuery, by: string | n
   ['no error', where('error', 'in', ''), null],
   ['two tenants', where('meta.tenant', 'in', 'tenant-1', 'tenant-2'), 'meta.tenant'],
 ];
-/** Read from the records themselves, before and after. */
+/** Answers that are read from the records themselves, before and after. */
 const others: typeof queries = [
   ['attempts of one tenant', where('meta.tenant', 'in', 'tenant-3'), 'attempt.provider'],
   ['requests with an attempt of a kind', where('attempt.code', 'in', 'upstream_error'), null],
@@ -128,15 +128,15 @@ describe.each(['sqlite', 'postgres'] as const)('sums kept in %s', (kind) => {
     expect(stats.length).toBeGreaterThan(0);
     expectSame(stats, raw.get(what)?.stats ?? []);
     expectSame(series, raw.get(what)?.series ?? []);
-    // a check that cannot fail: that the records were not asked shows in the percentiles
+    // the sums alone cannot show that the records were not read; the percentiles show it
     expect(roughOf(stats)).not.toEqual(roughOf(raw.get(what)?.stats ?? []));
   });
 
-  test.each(others)('are not asked for %s', async (what, query, by) => {
+  test.each(others)('are not used for %s', async (what, query, by) => {
     expect(await ask(query, by)).toEqual(raw.get(what));
   });
 
-  test('count a record that comes late, at once and when summed up again', async () => {
+  test('count a late record, at once and when the sums are made again', async () => {
     const late = { ...records[5], at: begin + 3 * hour + 1, number: 5000, model: 'late' };
     await store.insert([rowFor(late)]);
     const counted = async (): Promise<(number | undefined)[]> => [(await store.stats(everything, { by: null, limit: 1000 }))[0]?.requests, (await store.stats(everything, { by: 'model', limit: 1000 })).find(({ value }) => value === 'late')?.requests, (await store.stats(everything, { by: 'meta.tenant', limit: 1000 }))[0]?.requests];
@@ -145,7 +145,7 @@ describe.each(['sqlite', 'postgres'] as const)('sums kept in %s', (kind) => {
     expect(await counted()).toEqual([441, 1, 74]);
   });
 
-  test('count a record of a time that a clock ahead took to be over', async () => {
+  test('count a record of a time that a fast clock considered past', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3 * hour });
     await rollAll();
     vi.useRealTimers();
@@ -154,14 +154,14 @@ describe.each(['sqlite', 'postgres'] as const)('sums kept in %s', (kind) => {
     expect([before, (await store.stats(everything, { by: 'model', limit: 1000 })).find(({ value }) => value === 'soon')?.requests]).toEqual([undefined, 1]);
   });
 
-  test('count a record where its id says that it belongs', async () => {
+  test('count a record at the time of its id', async () => {
     await rollAll();
     const at = begin + 4 * hour + 60;
     await store.insert([rowFor({ at, number: 5002, createdAt: new Date(at - 2 * hour).toISOString(), model: 'backwards' })]);
     expect((await store.stats({ ...everything, from: begin + 4 * hour, to: begin + 10 * hour }, { by: 'model', limit: 1000 })).find(({ value }) => value === 'backwards')?.requests).toBe(1);
   });
 
-  test('go with the records that are dropped', async () => {
+  test('are deleted with dropped records', async () => {
     while (await store.retain(Date.now() + 8 * 24 * hour));
     await rollAll();
     expect((await store.stats(everything, { by: null, limit: 1000 }))[0]?.requests).toBe(0);
@@ -173,7 +173,7 @@ describe.each(['sqlite', 'postgres'] as const)('what callers make up, in %s', (k
   const place = folder();
   let store: Store;
   const busy = 6000;
-  /** An hour with thousands of user agents, with metadata names by the hundred; and quiet ones with few requests of many tenants. */
+  /** An hour with thousands of user agents and hundreds of metadata names, and quiet hours with few requests of many tenants. */
   const crowd = Array.from({ length: busy }, (_, at) => ({ at: begin + 2 * hour + at, number: at, userAgent: at % 2 === 0 ? `agent-${at}` : 'usual', metadata: { tenant: `t-${at % 60}`, [`name-${at % 200}`]: 'x' } as Record<string, string> }));
   const quiet = Array.from({ length: 80 }, (_, at) => ({ at: begin + 5 * hour + at, number: at, userAgent: 'usual', metadata: { tenant: `t-${at % 60}` } }));
   beforeAll(async () => {
@@ -188,17 +188,17 @@ describe.each(['sqlite', 'postgres'] as const)('what callers make up, in %s', (k
     place.remove();
   });
 
-  test('thousands of user agents are none too few', async () => {
+  test('thousands of user agents are all counted', async () => {
     expect((await store.stats(where('agent', 'not in', 'usual'), { by: null, limit: 1000 }))[0]?.requests).toBe(busy / 2);
     expect((await store.stats(everything, { by: 'agent', limit: 1000 }))[0]).toMatchObject({ value: 'usual', requests: busy / 2 + 80 });
   });
 
-  test('metadata names by the hundred are each what they are', async () => {
+  test('hundreds of metadata names are counted separately', async () => {
     for (const name of ['name-0', 'name-199']) expect(await store.stats(everything, { by: `meta.${name}`, limit: 1000 })).toMatchObject([{ value: null, requests: busy + 80 - busy / 200 }, { value: 'x', requests: busy / 200 }]);
     expect((await store.stats(everything, { by: 'meta.tenant', limit: 1000 })).length).toBe(60);
   });
 
-  test('a series shows the largest values whole, however many there are', async () => {
+  test('a series shows the complete largest values, however many values there are', async () => {
     const { points, total } = await store.series(everything, { bucketMs: 60_000, by: 'agent' });
     expect(points.filter(({ value }) => value === 'usual').map(({ at, requests }) => [at - begin, requests])).toEqual([[2 * hour, busy / 2], [5 * hour, 80]]);
     expect([points.length, total.requests]).toEqual([11, busy + 80]);
@@ -211,7 +211,7 @@ describe.each(['sqlite', 'postgres'] as const)('an hour with so many records tha
   const count = 5500;
   const from = begin + 7 * hour;
   const isLate = (at: number): boolean => at >= count / 2;
-  /** Half of all users, tenants and names are in each of two slices. */
+  /** Each of two slices has half of all users, tenants and names. */
   const steady = Array.from({ length: count }, (_, at) => ({ at: from + Math.floor((at * hour) / count), number: at, durationMs: 1 + at, model: at % 3 === 0 ? 'plain' : 'thinker', metadata: { user: `u-${at % 1050}-${isLate(at)}`, tenant: `t-${at % 4}-${isLate(at)}`, [isLate(at) ? 'late' : 'early']: 'x' } as Record<string, string> }));
   const ask = async (by: string | null): Promise<readonly StatsRow[]> => await store.stats({ ...everything, from, to: from + hour }, { by, limit: 1000 });
   const dimensions = [null, 'model', 'attempt.provider', 'meta.tenant', 'meta.late', 'meta.early'];
@@ -234,7 +234,7 @@ describe.each(['sqlite', 'postgres'] as const)('an hour with so many records tha
     expect(roughOf(rolled)).not.toEqual(roughOf(raw.get(by) ?? []));
   });
 
-  test('values that are too many are too many, although each slice has few', async () => {
+  test('too many values are recognised, although each slice has few', async () => {
     expect(await ask('meta.user')).toEqual(raw.get('meta.user'));
   });
 });
