@@ -216,7 +216,7 @@ describe.concurrent('a worker that takes the place of another one', () => {
   });
 });
 
-describe.concurrent('a gateway with workers that is told to end', () => {
+describe.concurrent('a gateway with workers that gets SIGTERM', () => {
   // a pause of the machine that is longer than lame_duck_ms hides the effect
   test('is not ready again before its port is closed, if the signal goes to all processes', { retry: 2 }, async ({ expect }) => {
     const stage = new Stage();

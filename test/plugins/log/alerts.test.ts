@@ -65,18 +65,18 @@ async function send(gateway: TestGateway, times: number, step: Step, headers: Re
   for (let at = 0; at < times; at++) await (await gateway.chat({}, headers)).text();
 }
 
-const told = (): string[] => hook.asked.map(({ json }) => json['text'] as string);
-const standing = async (gateway: TestGateway): Promise<any> => await (await gateway.get('/api/alerts', { host: 'localhost' })).json();
+const messages = (): string[] => hook.asked.map(({ json }) => json['text'] as string);
+const openAlerts = async (gateway: TestGateway): Promise<any> => await (await gateway.get('/api/alerts', { host: 'localhost' })).json();
 
 /** Alerts are checked once a second, and at each request of the API. */
 const looked = async (count: number, gateway?: TestGateway): Promise<void> => {
-  if (gateway !== undefined) await standing(gateway);
-  await expect.poll(told).toHaveLength(count);
+  if (gateway !== undefined) await openAlerts(gateway);
+  await expect.poll(messages).toHaveLength(count);
 };
 const nothingTold = async (gateway: TestGateway, count = 0): Promise<void> => {
-  await standing(gateway);
+  await openAlerts(gateway);
   await pause(30);
-  expect(told()).toHaveLength(count);
+  expect(messages()).toHaveLength(count);
 };
 
 describe('errors', () => {
@@ -85,16 +85,16 @@ describe('errors', () => {
     await send(gateway, 3, good);
     await send(gateway, 2, bad);
     await looked(1);
-    expect(told()).toEqual(['Alert: errors above 20 %. 40 % of 5 requests failed in 5 min, since 2026-11-22 12:00 UTC.']);
-    expect(await standing(gateway)).toEqual({ data: [{ name: 'errors above 20 %', watches: 'errors', of: '', facts: '40 % of 5 requests failed in 5 min', since: '2026-11-22T12:00:00.000Z' }], rules: 1, webhook: { isSet: true, fault: null } });
+    expect(messages()).toEqual(['Alert: errors above 20 %. 40 % of 5 requests failed in 5 min, since 2026-11-22 12:00 UTC.']);
+    expect(await openAlerts(gateway)).toEqual({ data: [{ name: 'errors above 20 %', watches: 'errors', of: '', facts: '40 % of 5 requests failed in 5 min', since: '2026-11-22T12:00:00.000Z' }], rules: 1, webhook: { isSet: true, fault: null } });
     now += minute;
     await send(gateway, 1, bad);
-    await expect.poll(async () => (await standing(gateway)).data[0]?.facts).toBe('50 % of 6 requests failed in 5 min');
-    expect(told()).toHaveLength(1);
+    await expect.poll(async () => (await openAlerts(gateway)).data[0]?.facts).toBe('50 % of 6 requests failed in 5 min');
+    expect(messages()).toHaveLength(1);
     now += 6 * minute;
     await looked(2, gateway);
-    expect(told()[1]).toBe('Over: errors above 20 %. no request in 5 min. It lasted 7 min.');
-    expect((await standing(gateway)).data).toEqual([]);
+    expect(messages()[1]).toBe('Over: errors above 20 %. no request in 5 min. It lasted 7 min.');
+    expect((await openAlerts(gateway)).data).toEqual([]);
     expect(gateway.lines.filter((line) => line.includes('errors above 20 %'))).toHaveLength(2);
   });
 
@@ -111,16 +111,16 @@ describe('errors', () => {
     await send(gateway, 2, bad, { 'x-gateway-team': 'search' });
     await send(gateway, 2, bad);
     await looked(1, gateway);
-    expect(told()[0]).toMatch(/^Alert: a &amp; b \(meta\.team &lt;!channel&gt;\)\. 100 % of 2 requests failed/);
+    expect(messages()[0]).toMatch(/^Alert: a &amp; b \(meta\.team &lt;!channel&gt;\)\. 100 % of 2 requests failed/);
   });
 
   test('mention no chat user by a value that a caller made up, and hide no address in it', async () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1, by: 'meta.team' }]);
     await send(gateway, 2, bad, { 'x-gateway-team': '@channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com' });
     await looked(1, gateway);
-    expect(told()[0]).not.toMatch(/@\w|\]\(/);
-    expect(told()[0]?.replaceAll('\u200b', '')).toContain('(meta.team @channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com)');
-    expect((await standing(gateway)).data[0]?.of).toBe('meta.team @channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com');
+    expect(messages()[0]).not.toMatch(/@\w|\]\(/);
+    expect(messages()[0]?.replaceAll('\u200b', '')).toContain('(meta.team @channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com)');
+    expect((await openAlerts(gateway)).data[0]?.of).toBe('meta.team @channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com');
   });
 });
 
@@ -137,13 +137,13 @@ describe('a provider', () => {
     await nothingTold(gateway);
     await send(gateway, 1, bad);
     await looked(1, gateway);
-    expect(told()[0]).toBe('Alert: provider down (up). 3 of 3 attempts failed in 5 min, since 2026-11-22 12:00 UTC.');
+    expect(messages()[0]).toBe('Alert: provider down (up). 3 of 3 attempts failed in 5 min, since 2026-11-22 12:00 UTC.');
     now += 20 * minute;
     await nothingTold(gateway, 1);
-    expect((await standing(gateway)).data).toMatchObject([{ of: 'up', facts: '3 of 3 attempts failed in 5 min' }]);
+    expect((await openAlerts(gateway)).data).toMatchObject([{ of: 'up', facts: '3 of 3 attempts failed in 5 min' }]);
     await send(gateway, 1, good);
     await looked(2, gateway);
-    expect(told()[1]).toBe('Over: provider down (up). 1 of 1 attempts answered in 5 min. It lasted 20 min.');
+    expect(messages()[1]).toBe('Over: provider down (up). 1 of 1 attempts answered in 5 min. It lasted 20 min.');
   });
 
   test('that refuses bad requests is not down', async () => {
@@ -161,7 +161,7 @@ test('slow requests and expensive requests are reported', async () => {
     await good(response, asked);
   });
   await looked(2, gateway);
-  expect(told().toSorted()).toEqual(['Alert: cost above $1.40. $1.50 for 1 request in 60 min, since 2026-11-22 12:00 UTC.', 'Alert: latency p95 above 40 ms. 100 % of 1 request took longer than 40 ms in 5 min, since 2026-11-22 12:00 UTC.']);
+  expect(messages().toSorted()).toEqual(['Alert: cost above $1.40. $1.50 for 1 request in 60 min, since 2026-11-22 12:00 UTC.', 'Alert: latency p95 above 40 ms. 100 % of 1 request took longer than 40 ms in 5 min, since 2026-11-22 12:00 UTC.']);
 });
 
 test('a cost that is exactly the limit is not reported, and a rule that is written twice counts once', async () => {
@@ -172,7 +172,7 @@ test('a cost that is exactly the limit is not reported, and a rule that is writt
   await nothingTold(gateway);
   await send(gateway, 1, good);
   await looked(1, gateway);
-  expect(told()[0]).toMatch(/^Alert: cost above \$0\.3\. \$0\.4000 for 3 requests/);
+  expect(messages()[0]).toMatch(/^Alert: cost above \$0\.3\. \$0\.4000 for 3 requests/);
 });
 
 test('an alert ends after its window, although the clock was set back meanwhile', async () => {
@@ -180,11 +180,11 @@ test('an alert ends after its window, although the clock was set back meanwhile'
   await send(gateway, 2, bad);
   await looked(1, gateway);
   now -= 60 * minute;
-  await standing(gateway);
+  await openAlerts(gateway);
   now += 6 * minute;
   await send(gateway, 1, good);
   await looked(2, gateway);
-  expect(told()[1]).toMatch(/^Over: errors above 20 %\. 0 % of 1 request failed in 5 min\./);
+  expect(messages()[1]).toMatch(/^Over: errors above 20 %\. 0 % of 1 request failed in 5 min\./);
 });
 
 test('counts and open alerts survive a reload and a refused reload; a removed rule sends nothing more', async () => {
@@ -193,7 +193,7 @@ test('counts and open alerts survive a reload and a refused reload; a removed ru
   const former = await gatewayWith(rules, { states });
   await send(former, 2, bad);
   await expect(gatewayWith([], { states, plugins: [refusing] })).rejects.toThrow('test/refusing');
-  expect((await standing(former)).rules).toBe(1);
+  expect((await openAlerts(former)).rules).toBe(1);
   await send(former, 1, bad);
   const next = await gatewayWith(rules, { states });
   await former.close();
@@ -201,7 +201,7 @@ test('counts and open alerts survive a reload and a refused reload; a removed ru
   await send(next, 1, bad);
   await looked(1, next);
   const last = await gatewayWith([{ errors_percent: 30, min_requests: 100 }], { states });
-  expect((await standing(last)).data).toEqual([]);
+  expect((await openAlerts(last)).data).toEqual([]);
   now += 10 * minute;
   await nothingTold(last, 1);
 });
@@ -211,18 +211,18 @@ describe('the webhook', () => {
     hook.script(answers('no', { status: 500 }), answers('ok'));
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
     await send(gateway, 1, bad);
-    await expect.poll(async () => (await standing(gateway)).webhook.fault).toBe('it answered 500');
+    await expect.poll(async () => (await openAlerts(gateway)).webhook.fault).toBe('it answered 500');
     await looked(2, gateway);
-    await expect.poll(async () => (await standing(gateway)).webhook.fault).toBe(null);
-    expect(told()[0]).toBe(told()[1]);
+    await expect.poll(async () => (await openAlerts(gateway)).webhook.fault).toBe(null);
+    expect(messages()[0]).toBe(messages()[1]);
     expect(gateway.lines.join('')).not.toContain('secret-path');
   });
 
   test('that does not answer is reported without its address', async () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }], { webhook: 'http://127.0.0.1:9/secret-path' });
     await send(gateway, 1, bad);
-    await expect.poll(async () => (await standing(gateway)).webhook.fault).toBe('it cannot be reached (ECONNREFUSED)');
-    expect(gateway.lines.join('') + JSON.stringify(await standing(gateway))).not.toContain('secret-path');
+    await expect.poll(async () => (await openAlerts(gateway)).webhook.fault).toBe('it cannot be reached (ECONNREFUSED)');
+    expect(gateway.lines.join('') + JSON.stringify(await openAlerts(gateway))).not.toContain('secret-path');
   });
 
   test('of a changed config does not inherit the fault of the previous webhook', async () => {
@@ -231,11 +231,11 @@ describe('the webhook', () => {
     const gateway = await gatewayWith(rules, { webhook: 'http://127.0.0.1:9/secret-path', states });
     await send(gateway, 1, bad);
     const fault = 'it cannot be reached (ECONNREFUSED)';
-    await expect.poll(async () => (await standing(gateway)).webhook.fault).toBe(fault);
+    await expect.poll(async () => (await openAlerts(gateway)).webhook.fault).toBe(fault);
     await gatewayWith([...rules, { provider_down: true }], { webhook: 'http://127.0.0.1:9/secret-path', states });
-    expect((await standing(gateway)).webhook.fault).toBe(fault);
+    expect((await openAlerts(gateway)).webhook.fault).toBe(fault);
     const next = await gatewayWith(rules, { webhook: '', states });
-    expect((await standing(next)).webhook).toEqual({ isSet: false, fault: null });
+    expect((await openAlerts(next)).webhook).toEqual({ isSet: false, fault: null });
   });
 
   test('that answers with an upgrade has not received the message, and gets the later messages', async () => {
@@ -243,8 +243,8 @@ describe('the webhook', () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
     await send(gateway, 1, bad);
     await looked(2, gateway);
-    await expect.poll(async () => (await standing(gateway)).webhook.fault).toBe(null);
-    expect(told()[0]).toBe(told()[1]);
+    await expect.poll(async () => (await openAlerts(gateway)).webhook.fault).toBe(null);
+    expect(messages()[0]).toBe(messages()[1]);
   });
 
   test('that accepts a connection and does not answer is reported so, with TLS too', async () => {
@@ -261,8 +261,8 @@ describe('the webhook', () => {
   test('is optional: without it the alert is on the page', async () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }], { webhook: '' });
     await send(gateway, 1, bad);
-    await expect.poll(async () => (await standing(gateway)).data).toHaveLength(1);
-    expect((await standing(gateway)).webhook).toEqual({ isSet: false, fault: null });
+    await expect.poll(async () => (await openAlerts(gateway)).data).toHaveLength(1);
+    expect((await openAlerts(gateway)).webhook).toEqual({ isSet: false, fault: null });
   });
 
   test('is reached through the proxy of the environment, like providers', async () => {
@@ -297,7 +297,7 @@ describe('the webhook', () => {
 test('without rules there are no alerts', async () => {
   const gateway = await testGateway({ config: oneUpstream(upstream.url, { plugins: [...quietPlugins] }) });
   open.push(gateway);
-  expect(await standing(gateway)).toEqual({ data: [], rules: 0, webhook: { isSet: false, fault: null } });
+  expect(await openAlerts(gateway)).toEqual({ data: [], rules: 0, webhook: { isSet: false, fault: null } });
 });
 
 test('the parent of the workers adds up the counts of all workers', async () => {

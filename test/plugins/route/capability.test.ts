@@ -6,7 +6,7 @@ const tool = [{ type: 'function', function: { name: 'f', parameters: {} } }];
 const image = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }] }];
 const all = { streaming: true, tools: true, vision: true, reasoning: { max_tokens: true } };
 
-async function house(...abilities: object[]) {
+async function gatewayWith(...abilities: object[]) {
   const up = await provider();
   const ids = abilities.map((_, at) => `p${at}`);
   return await gatewayOf({
@@ -26,12 +26,12 @@ const wishes: [string, object, object, string, string][] = [
 
 describe('a request for', () => {
   it.each(wishes)('%s goes to a provider that supports it', async (_, wish, unable) => {
-    const { chat } = await house(unable, all);
+    const { chat } = await gatewayWith(unable, all);
     expect((await chat(wish)).headers.get('x-provider')).toBe('p1');
   });
 
   it.each(wishes)('%s that no provider supports is refused with an error that says so', async (_, wish, unable, code, param) => {
-    const { chat, records } = await house(unable, unable);
+    const { chat, records } = await gatewayWith(unable, unable);
     const response = await chat(wish);
     expect([response.status, await errorOf(response)]).toMatchObject([400, { type: 'invalid_request_error', code, param, message: expect.stringContaining('"plain"') }]);
     expect(records[0]).toMatchObject({ outcome: 'refused', ruledOut: [{ by: 'route/capability' }, { by: 'route/capability' }] });
@@ -47,12 +47,12 @@ describe('a request for', () => {
   });
 
   it('nothing special may go to any provider', async () => {
-    const { chat } = await house({ streaming: false, tools: false, vision: false, reasoning: false });
+    const { chat } = await gatewayWith({ streaming: false, tools: false, vision: false, reasoning: false });
     expect((await chat({})).status).toBe(200);
   });
 
   it('an empty list of tools is not a request for tools', async () => {
-    const { chat } = await house({ ...all, tools: false });
+    const { chat } = await gatewayWith({ ...all, tools: false });
     expect((await chat({ tools: [] })).status).toBe(200);
   });
 });

@@ -1,4 +1,4 @@
-/** A provider whose bytes are damaged: each request ends soon, with an answer or an error of the provider, and the gateway goes on. */
+/** A provider whose bytes are damaged: each request ends soon, with an answer or an error of the provider, and the gateway continues. */
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';

@@ -89,7 +89,7 @@ const claude = answers({ type: 'message', role: 'assistant', content: [{ type: '
 const reach: Reach = { isAllowed: (address) => address === '127.0.0.1', resolve: async () => ['127.0.0.1'], longestMs: 30_000 };
 
 /** A gateway that may fetch images from this machine; the model `plain` is at Gemini, `other` at Bedrock. */
-async function house({ ways = {}, more = {}, step = gemini, others = [] }: { ways?: Partial<Reach>; more?: object; step?: typeof gemini; others?: readonly AnyPlugin[] } = {}) {
+async function imageGateway({ ways = {}, more = {}, step = gemini, others = [] }: { ways?: Partial<Reach>; more?: object; step?: typeof gemini; others?: readonly AnyPlugin[] } = {}) {
   asked = [];
   const up = await provider(step);
   const plugins = quietPlugins.filter((name) => name !== 'stream/upstream');
@@ -107,7 +107,7 @@ const refused = (why: string, index = 1): object => ({ code: 'unsupported_value'
 
 describe('an image by its address', () => {
   it('goes as bytes to a provider that takes no address; several are fetched at once, each once', async () => {
-    const { see, sent } = await house();
+    const { see, sent } = await imageGateway();
     const held: (() => void)[] = [];
     const both = new Promise<void>((resolve) => held.push(resolve));
     const together = (bytes: Buffer) => async (response: ServerResponse) => {
@@ -123,13 +123,13 @@ describe('an image by its address', () => {
   });
 
   it.each([['/a.png', 'image/png'], ['/b.bin', 'image/jpeg'], ['/wrong.png', 'image/jpeg'], ['/new.avif', 'image/avif'], ['/moved', 'image/png'], ['/by-name', 'image/png']])('%s is %s', async (path, type) => {
-    const { see, sent } = await house();
+    const { see, sent } = await imageGateway();
     expect((await see([at(path)])).status).toBe(200);
     expect(sent()?.['contents'][0].parts[1].inlineData.mimeType).toBe(type);
   });
 
   it('goes as bytes to Bedrock too, in a stream and in the result of a tool', async () => {
-    const { post, sent } = await house({ step: converse });
+    const { post, sent } = await imageGateway({ step: converse });
     const calls = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }];
     const messages = [{ role: 'user', content: 'Look.' }, { role: 'assistant', content: null, tool_calls: calls }, { role: 'tool', tool_call_id: 'c', content: [{ type: 'image_url', image_url: at('/a.png') }] }];
     expect((await post({ model: 'other', messages })).status).toBe(200);
@@ -137,21 +137,21 @@ describe('an image by its address', () => {
   });
 
   it.each([['/v1/chat/completions', { type: 'image_url', image_url: { url: '' } }], ['/v1/messages', { type: 'image', source: { type: 'url', url: '' } }]])('goes as bytes to a Claude of Vertex AI, from %s', async (path, image) => {
-    const { post, sent } = await house({ step: claude });
+    const { post, sent } = await imageGateway({ step: claude });
     const part = JSON.parse(JSON.stringify(image).replace('"url":""', `"url":"${at('/a.png')}"`)) as object;
     expect((await post({ model: 'claude', max_tokens: 10, messages: [{ role: 'user', content: [part] }] }, { path })).status).toBe(200);
     expect(sent()?.['messages'][0].content).toEqual([{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: png.toString('base64') } }]);
   });
 
   it('is not fetched for a provider that fetches it itself', async () => {
-    const { see, sent } = await house();
+    const { see, sent } = await imageGateway();
     const video = 'https://www.youtube.com/watch?v=1';
     await see([video]);
     expect([sent()?.['contents'][0].parts[1].fileData.fileUri, asked]).toEqual([video, []]);
   });
 
   it('is fetched for one provider, and goes as an address to the next one, which answers', async () => {
-    const { see, up, records } = await house();
+    const { see, up, records } = await imageGateway();
     up.script(answers({ error: { code: 503, message: 'no', status: 'UNAVAILABLE' } }, { status: 503 }), answers(completion('A dot.')));
     expect((await see([at('/a.png')], { model: 'both' })).status).toBe(200);
     expect(up.asked[1]?.json['messages'][1].content[1].image_url.url).toBe(at('/a.png'));
@@ -161,7 +161,7 @@ describe('an image by its address', () => {
 
 describe('an image that cannot be fetched is a 400 that names it', () => {
   it('before any provider is asked', async () => {
-    const { see, up, get } = await house();
+    const { see, up, get } = await imageGateway();
     const reasons: [string, string][] = [
       [at('/gone'), 'answered 404'], [at('/page'), 'is no image'], [at('/announced'), 'larger than 20 MiB'], [at('/endless'), 'larger than 20 MiB'], [at('/torn'), 'broke off'],
       [at('/round'), 'from one address to the next'], [at('/nowhere'), 'answered 302'], [at('/upgrade'), 'answered 101'], ['https://127.0.0.1:1/a.png', 'cannot be reached'],
@@ -179,12 +179,12 @@ describe('an image that cannot be fetched is a 400 that names it', () => {
   });
 
   it('after its time', async () => {
-    const { see } = await house({ ways: { longestMs: 400 } });
+    const { see } = await imageGateway({ ways: { longestMs: 400 } });
     expect(await errorOf(await see([at('/silent')]))).toMatchObject(refused('longer than 0.4 s'));
   });
 
   it('unless another provider can fetch it', async () => {
-    const { see, up } = await house();
+    const { see, up } = await imageGateway();
     up.script(answers(completion('A dot.')));
     expect((await see([at('/gone')], { model: 'both' })).status).toBe(200);
     expect(up.asked).toHaveLength(1);
@@ -192,15 +192,15 @@ describe('an image that cannot be fetched is a 400 that names it', () => {
 
   it('if its host name has no public address, checked at each request', async () => {
     const named = `https://images.test:${port}`;
-    const inward = await house({ ways: { resolve: async () => ['10.0.0.1', '127.0.0.2', '::1'] } });
+    const inward = await imageGateway({ ways: { resolve: async () => ['10.0.0.1', '127.0.0.2', '::1'] } });
     expect(await errorOf(await inward.see([`${named}/a.png`]))).toMatchObject(refused('not one of the public internet'));
-    const unknown = await house({ ways: { resolve: async () => [] } });
+    const unknown = await imageGateway({ ways: { resolve: async () => [] } });
     expect(await errorOf(await unknown.see([`${named}/a.png`]))).toMatchObject(refused('name is not known'));
     // the name has a public address first, and a private one a moment later
     const found = [['127.0.0.1'], ['10.0.0.1']];
-    const turning = await house({ ways: { resolve: async () => found.shift() ?? [] } });
+    const turning = await imageGateway({ ways: { resolve: async () => found.shift() ?? [] } });
     expect(await errorOf(await turning.see([`${named}/moved`]))).toMatchObject(refused('not one of the public internet'));
-    const mixed = await house({ ways: { resolve: async () => ['10.0.0.1', '127.0.0.1'] } });
+    const mixed = await imageGateway({ ways: { resolve: async () => ['10.0.0.1', '127.0.0.1'] } });
     expect((await mixed.see([`${named}/a.png`])).status).toBe(200);
     expect(asked).toEqual(['/a.png']);
   });
@@ -215,7 +215,7 @@ describe('an image that cannot be fetched is a 400 that names it', () => {
   });
 
   it('if server.fetch_images is off', async () => {
-    const { see } = await house({ more: { server: { fetch_images: false } } });
+    const { see } = await imageGateway({ more: { server: { fetch_images: false } } });
     const response = await see([at('/a.png')]);
     expect([response.status, await errorOf(response), asked]).toMatchObject([400, { code: 'unsupported_value', message: expect.stringContaining('data URL') }, []]);
   });
@@ -223,7 +223,7 @@ describe('an image that cannot be fetched is a 400 that names it', () => {
 
 describe('the fetching of images is limited', () => {
   it('by the size of a body, for all images of a request together', async () => {
-    const { see } = await house({ more: { server: { limits: { body: 1_500_000 } } } });
+    const { see } = await imageGateway({ more: { server: { limits: { body: 1_500_000 } } } });
     expect((await see([at('/mebibyte')])).status).toBe(200);
     expect(await errorOf(await see([at('/mebibyte'), at('/mebibyte?')]))).toMatchObject({ code: 'unsupported_value' });
     site['/mebibyte?2'] = site['/mebibyte'] as (typeof site)[string];
@@ -231,14 +231,14 @@ describe('the fetching of images is limited', () => {
   });
 
   it('by the bytes that all requests may have in work', async () => {
-    const { see } = await house({ more: { server: { limits: { in_flight_bytes: 500_000 } } } });
+    const { see } = await imageGateway({ more: { server: { limits: { in_flight_bytes: 500_000 } } } });
     const response = await see([at('/mebibyte')]);
     expect([response.status, (await errorOf(response)).code]).toEqual([413, 'request_too_large']);
     expect((await see([at('/a.png')])).status).toBe(200);
   });
 
   it('by the time of its request: a client that leaves ends it', async () => {
-    const { see, records } = await house();
+    const { see, records } = await imageGateway();
     const leaving = new AbortController();
     const left = expect(see([at('/silent')], {}, leaving.signal)).rejects.toThrow();
     await expect.poll(() => asked).toEqual(['/silent']);
@@ -254,7 +254,7 @@ describe('the fetching of images is limited', () => {
     const held = new Promise<undefined>((resolve) => { goOn = () => resolve(undefined); });
     let taps = 0;
     const waits = probe(({ hooks }) => hooks.open.tapPromise({ name: 'test/waits', stage: EARLY }, () => (taps++, held)), 'test/waits');
-    const { see, records, get } = await house({ others: [waits] });
+    const { see, records, get } = await imageGateway({ others: [waits] });
     const leaving = new AbortController();
     const left = expect(see([at('/a.png')], {}, leaving.signal)).rejects.toThrow();
     await expect.poll(() => taps).toBe(1);
@@ -276,7 +276,7 @@ describe('the fetching of images is limited', () => {
       await mayAnswer.promise;
       await answers(completion('hello'))(response, request);
     };
-    const { see, up, records, get } = await house({ step, more: { routing: { default: { strategy: 'ordered', timeout_ms: { first_byte: 500 }, retry: { same_target: 0 } } } } });
+    const { see, up, records, get } = await imageGateway({ step, more: { routing: { default: { strategy: 'ordered', timeout_ms: { first_byte: 500 }, retry: { same_target: 0 } } } } });
     const reply = see([at('/late.png')], { model: 'both' });
     await isElsewhere.promise;
     imageMayCome.resolve();

@@ -415,10 +415,10 @@ describe('a connection', () => {
 });
 
 /** Accepts connections and sends nothing, so that no TLS handshake completes. */
-const mute = async (): Promise<string> => await listening(createServer());
+const silentServer = async (): Promise<string> => await listening(createServer());
 
 /** Speaks HTTP/2 and HTTP/1.1, and prefers HTTP/2. */
-function bilingual(afterMs: number, headers: Record<string, string> = {}) {
+function http2Server(afterMs: number, headers: Record<string, string> = {}) {
   const spoken: string[] = [];
   const server = createSecureServer({ allowHTTP1: true, ...trustedCertificate() }, (request, response) => {
     spoken.push(request.httpVersion);
@@ -431,7 +431,7 @@ describe('a provider that speaks HTTP/2 too', () => {
   // both sides close idle connections, and a pause of the machine makes a connection idle
   it('is asked over HTTP/1.1, on connections that are used again', { retry: 2 }, async () => {
     let connections = 0;
-    const { server, spoken } = bilingual(50);
+    const { server, spoken } = http2Server(50);
     server.on('secureConnection', () => { connections += 1; });
     const { chat } = await gatewayOf(oneUpstream(await listening(server)));
     for (let round = 0; round < 2; round++) await Promise.all(Array.from({ length: 4 }, async () => await free(await chat({}))));
@@ -447,7 +447,7 @@ describe('a connection that cannot be opened', () => {
   ])('is given up after its time limit: %s', async (_, byDefault, own, ms) => {
     const two = await provider();
     const { routing: policy } = routing(byDefault) as { routing: object };
-    const { chat, records } = await gatewayOf(twoUpstreams(await mute(), two.url, { routing: { ...policy, models: { plain: { timeout_ms: own } } } }));
+    const { chat, records } = await gatewayOf(twoUpstreams(await silentServer(), two.url, { routing: { ...policy, models: { plain: { timeout_ms: own } } } }));
     for (let at = 0; at < 3; at++) expect(await contentOf(await chat({}))).toBe('hello');
     const first = records.map(({ attempts: [one] }) => one);
     for (const one of first) expect(one).toMatchObject({ outcome: 'upstream_timeout', error: 'The gateway could not connect to the provider in time.' });
@@ -457,7 +457,7 @@ describe('a connection that cannot be opened', () => {
   });
 
   it('is given up after the time limit of the request that waits for it', async () => {
-    const { server } = bilingual(100, { connection: 'close' });
+    const { server } = http2Server(100, { connection: 'close' });
     let connections = 0;
     // the server answers on the first connection, and not on the next one
     const url = await listening(createServer((socket) => { if (connections++ === 0) server.emit('connection', socket); }));
@@ -471,7 +471,7 @@ describe('a connection that cannot be opened', () => {
   // a pause of the machine makes it longer
   it('delays no other request', { retry: 2 }, async () => {
     const two = await provider();
-    const { chat, records } = await gatewayOf(twoUpstreams(await mute(), two.url, routing({ connect: 600 })));
+    const { chat, records } = await gatewayOf(twoUpstreams(await silentServer(), two.url, routing({ connect: 600 })));
     await Promise.all(Array.from({ length: 5 }, () => chat({})));
     expect(Math.max(...records.map(({ attempts: [first] }) => first?.durationMs ?? Infinity))).toBeLessThan(2400);
   });

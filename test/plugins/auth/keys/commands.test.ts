@@ -77,7 +77,7 @@ describe('with a gateway that runs', () => {
     await command('keys delete tomorrow');
   });
 
-  test('warns of each --model that matches no model, and makes the key all the same', async () => {
+  test('warns of each --model that matches no model, and still makes the key', async () => {
     const { out, said } = await command('keys add narrow --model pla* --model up/plain-1 --model claude-* --model thinker-2025 --model no');
     expect(keyIn(out)).not.toBe('');
     expect(said).toBe('warning: "claude-*" matches no model of the config\nwarning: "no" matches no model of the config\n');

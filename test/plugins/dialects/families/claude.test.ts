@@ -196,7 +196,7 @@ describe('a forced tool', () => {
   });
 });
 
-describe('a turn that goes on after tool results', () => {
+describe('a turn that continues after tool results', () => {
   it('gets no budget where it began without thinking', () => {
     expect(thinkingOf({ model: 'claude-sonnet-4-5', effort: 'low', ask: { beganWithoutThinking: true } })).toBe('unsaid');
     expect(changesOf({ model: 'claude-sonnet-4-5', effort: 'low', ask: { beganWithoutThinking: true } })).toEqual(['reasoning_effort dropped']);

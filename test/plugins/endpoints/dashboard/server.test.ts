@@ -144,7 +144,7 @@ describe('access to the dashboard', () => {
     ['another site', { 'sec-fetch-site': 'cross-site' }, 403],
     ['another origin', { origin: 'https://elsewhere.example' }, 403],
     ['a form', { 'content-type': 'text/plain', 'sec-fetch-site': 'same-origin' }, 415],
-  ])('nobody signs in from %s', async (_, headers, status) => {
+  ])('no browser can sign in from %s', async (_, headers, status) => {
     await begin({ admin_key: 'the-admin-key-of-the-test' });
     expect((await post('/api/session', { key: 'the-admin-key-of-the-test' }, headers)).status).toBe(status);
   });

@@ -268,7 +268,7 @@ describe('the live tail', () => {
     await shown.close();
   });
 
-  test('reports no error on Connect for a call that may be from another client', async () => {
+  test('reports no error on Connect for a call that may come from another client', async () => {
     const shown = await newPage();
     await Promise.all([shown.waitForResponse(stream), shown.goto(`${url}/dashboard/connect?client=aider&model=plain`)]);
     await shown.getByText("its call for plain is shown here").waitFor();

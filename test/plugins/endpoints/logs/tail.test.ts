@@ -155,7 +155,7 @@ describe('a client that comes back', () => {
     await tail.leave();
   });
 
-  it('is told if it missed too many requests', async () => {
+  it('gets a message if it missed too many requests', async () => {
     const seen = scene.log.add({ createdAt: at(100), durationMs: 0 });
     for (let second = 1; second <= 5001; second++) scene.log.add({ createdAt: at(100 - second / 100), durationMs: 0 });
     const tail = await watch('', { 'last-event-id': seen.id });

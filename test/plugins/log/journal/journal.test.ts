@@ -155,7 +155,7 @@ describe('log/journal', () => {
       ...logged,
       door: 'chat',
       promptStart: 'hi',
-      // the record that the test kept goes on counting
+      // the kept record still gets the duration of the reply
       timings: expect.any(Object),
       id: reply.headers.get('x-request-id'),
       metadata: { 'tenant-id': 'acme' },

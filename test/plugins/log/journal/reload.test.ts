@@ -27,7 +27,7 @@ afterEach(async () => {
 const begin = (plugins: readonly unknown[] = ['log/journal'], dataDir = place.path): Promise<TestGateway> => testGateway({ states, config: oneUpstream(upstream.url, { server: { data_dir: dataDir }, plugins: [...quietPlugins, ...plugins] }) });
 
 /** Sends requests while the journal of the gateway cannot be written. Returns their ids. */
-async function askInVain(gateway: TestGateway): Promise<readonly string[]> {
+async function requestsWithoutJournal(gateway: TestGateway): Promise<readonly string[]> {
   const root = join(place.path, 'journal');
   for (const name of readdirSync(root)) {
     renameSync(join(root, name), join(place.path, `away-${name}`));
@@ -44,7 +44,7 @@ const droppedAt = async ({ get }: TestGateway): Promise<string | undefined> => /
 
 test('records that wait in memory survive a reload', async () => {
   const former = await begin();
-  const ids = await askInVain(former);
+  const ids = await requestsWithoutJournal(former);
   const next = await begin();
   await former.close();
   const records = await Promise.all(ids.map(async (id) => (await (await next.get(`/api/logs/${id}`)).json()) as { outcome: string; request: unknown }));
@@ -55,7 +55,7 @@ test('records that wait in memory survive a reload', async () => {
 
 test('records that wait in memory are lost, reported and counted where the next config keeps no log', async () => {
   const former = await begin();
-  await askInVain(former);
+  await requestsWithoutJournal(former);
   const next = await begin([]);
   await former.close();
   expect(lossesOf(former).map((line) => (JSON.parse(line) as { records: number }).records)).toEqual([3]);

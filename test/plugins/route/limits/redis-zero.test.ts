@@ -1,4 +1,4 @@
-/** Requests that hold no dollars or no tokens, counted in a real Redis. */
+/** Requests whose hold has no dollars or no tokens, counted in a real Redis. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startRedis } from '../../../_kit/servers.ts';
 import type { RedisServer } from '../../../_kit/servers.ts';

@@ -30,7 +30,7 @@ function passage(): { plugin: AnyPlugin; arrived: () => number; passed: () => nu
 
 const openRest = { routing: { default: { retry: { same_target: 0 } } }, providers: {} };
 /** A provider that never rests, so that each failure is seen. */
-const tireless = (url: string, more: object = {}): Record<string, unknown> => ({ ...oneUpstream(url, { routing: openRest.routing, ...more }), providers: { up: { dialect: 'openai-chat', base_url: url, api_key: 'k', breaker: false } } });
+const neverResting = (url: string, more: object = {}): Record<string, unknown> => ({ ...oneUpstream(url, { routing: openRest.routing, ...more }), providers: { up: { dialect: 'openai-chat', base_url: url, api_key: 'k', breaker: false } } });
 
 describe('clients that leave while they wait for an equal request', () => {
   it('hold no limit', async () => {
@@ -175,7 +175,7 @@ describe('where the first request gets no answer', () => {
     const { step, asked, release } = held(first);
     const up = await provider(step, ...next);
     const { plugin, arrived } = passage();
-    const gateway = await gatewayOf(tireless(up.url), { plugins: [plugin] });
+    const gateway = await gatewayOf(neverResting(up.url), { plugins: [plugin] });
     const leaving = new AbortController();
     const leader = gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { headers: on, signal: leaving.signal }).then(({ status }) => status, () => 0);
     await asked;
@@ -236,7 +236,7 @@ describe('where the first request gets no answer', () => {
     const first = held(streams([event({ role: 'assistant', content: 'Hel' })], { end: 'reset', everyMs: 20 }));
     const up = await provider(first.step, counting());
     const { plugin, arrived } = passage();
-    const gateway = await gatewayOf(tireless(up.url), { plugins: [plugin] });
+    const gateway = await gatewayOf(neverResting(up.url), { plugins: [plugin] });
     const asked = streamed(gateway);
     await first.asked;
     const second = plain(gateway);
@@ -266,7 +266,7 @@ describe('a request that waits', () => {
     const first = held(broken);
     const up = await provider(first.step, counting());
     const { plugin, arrived } = passage();
-    const gateway = await gatewayOf(tireless(up.url), { plugins: [plugin] });
+    const gateway = await gatewayOf(neverResting(up.url), { plugins: [plugin] });
     const leader = gateway.chat({}, on);
     await first.asked;
     const leaving = new AbortController();
@@ -294,7 +294,7 @@ describe('a request that wants a new answer', () => {
   it('does not delay requests that may have the kept answer', async () => {
     const slow = held(broken);
     const up = await provider(counting(), slow.step);
-    const gateway = await gatewayOf(tireless(up.url));
+    const gateway = await gatewayOf(neverResting(up.url));
     expect(await plain(gateway)).toEqual({ text: 'answer 1', cache: 'miss' });
     const fresh = plain(gateway, {}, { 'x-cache': 'refresh' });
     await slow.asked;
