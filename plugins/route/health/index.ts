@@ -10,7 +10,7 @@ import { inOrderStill } from '../../../core/pipeline/catalogue.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
 import type { Attempt, Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import { isThenable } from '../../../core/taps/runners.ts';
-import { drop } from '../../../core/pipeline/context.ts';
+import { drop, noted } from '../../../core/pipeline/context.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { targetCommands } from './commands.ts';
 import { metricsOf } from './metrics.ts';
@@ -92,12 +92,15 @@ interface Look {
   readonly resting: number;
   /** Milliseconds until the first rest ends; null where that depends on another request. */
   readonly wakesInMs: number | null;
+  /** The target whose rest ends first; null: none rests. */
+  readonly wakesFirst: string | null;
   readonly isLimited: boolean;
 }
 
 function lookAt(candidates: readonly Candidate[], policy: Policy, standingOf: (candidate: Candidate) => Standing): Look {
   let [standing, resting, isLimited] = [0, 0, false];
   let wakesInMs: number | null = null;
+  let wakesFirst: string | null = null;
   const toBeTried: Candidate[] = [];
   const looked = candidates.map((candidate) => {
     if (candidate.dropped !== null) return candidate;
@@ -109,10 +112,11 @@ function lookAt(candidates: readonly Candidate[], policy: Policy, standingOf: (c
     }
     resting++;
     isLimited ||= found.why === 'rate limit';
-    if (found.is === 'rests') wakesInMs = Math.min(wakesInMs ?? Infinity, found.ms);
+    if (found.is === 'rests' && found.ms < (wakesInMs ?? Infinity)) [wakesInMs, wakesFirst] = [found.ms, candidate.target];
+    wakesFirst ??= candidate.target;
     return drop(candidate, { by: name, reason: reasonOf(found), error: null });
   });
-  return { candidates: resting === 0 ? candidates : inOrderStill(looked, policy), standing, toBeTried, resting, wakesInMs, isLimited };
+  return { candidates: resting === 0 ? candidates : inOrderStill(looked, policy), standing, toBeTried, resting, wakesInMs, wakesFirst, isLimited };
 }
 
 const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
@@ -134,8 +138,15 @@ async function outwait(first: Look, candidates: readonly Candidate[], { context,
     if (looked.standing > 0 || context.signal.aborted) return looked.candidates;
     const pause = Math.max(1, looked.wakesInMs ?? lookEveryMs);
     if (performance.now() + pause > until) return looked.candidates.map((candidate) => withError(candidate, errorOf(looked, request.model)));
+    if (context.isDryRun) return looked.candidates.map((candidate) => asAfterRest(candidate, looked));
     await wait(pause);
   }
+}
+
+/** A dry run does not wait: the candidate stands that the request itself would ask after its wait. */
+function asAfterRest(candidate: Candidate, { wakesFirst }: Look): Candidate {
+  if (candidate.dropped?.by !== name || candidate.target !== wakesFirst) return candidate;
+  return noted({ ...candidate, dropped: null }, { by: name, text: `${candidate.dropped.reason}; the request waits until then` });
 }
 
 function errorOf({ wakesInMs, isLimited }: Look, model: string): GatewayError {

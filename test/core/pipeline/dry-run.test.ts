@@ -33,6 +33,15 @@ describe('a dry run', () => {
     expect(gateway.asked()).toBe(0);
   });
 
+  it('does not wait for the end of a rest, and says that the request itself would', async () => {
+    const up = await provider(answers({}, { status: 429, headers: { 'retry-after': '2' } }));
+    const gateway = await gatewayOf(oneUpstream(up.url));
+    expect((await gateway.chat({})).status).toBe(429);
+    const { candidates } = await explained(gateway);
+    expect(candidates).toMatchObject([{ provider: 'up', standing: true, by: 'route/health', reason: expect.stringMatching(/; rests for [12] s \(rate limit\); the request waits until then$/) as string }]);
+    expect(up.asked).toHaveLength(1);
+  });
+
   it.each(['balanced', 'weighted', 'fastest', 'cheapest', 'ordered'])('names first the provider that the same request then asks (%s), also when it is repeated', async (strategy) => {
     const gateway = await twoTargets({ routing: { default: { strategy } } });
     for (let turn = 0; turn < 6; turn++) {
