@@ -5,11 +5,11 @@ import { asGiven } from '../../../core/wire/json.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
-import { GatewayError } from '../../../core/errors.ts';
 import { partsOf, turnsOf } from '../../../core/wire/turns.ts';
 import { withAllowedTools } from '../families/allowed-tools.ts';
 import { isVertex } from '../families/vertex.ts';
 import { beganWithoutThinking, claudeTerms, type ClaudeTerms } from '../families/claude.ts';
+import { refuseSeveral } from '../families/one-answer.ts';
 import { createBreakpoints } from './cache-control.ts';
 import { type Block, blocksOf, isBlank, type Writing } from './content.ts';
 import { betasOf, bodyFieldsOf, effortField, mayInstructLater, thinkingField } from './form.ts';
@@ -36,7 +36,7 @@ const readElsewhere = new Set(['cache_control', 'top_k', 'metadata', 'service_ti
 
 /** Encodes a request, credentials not included. A pure function. Throws a GatewayError for what the API cannot carry. */
 export function encode(request: ChatRequest, target: Target): WireRequest {
-  if (request.n !== null && request.n > 1) throw new GatewayError('unsupported_value', 'This provider gives one answer for each request. Leave out "n", or send it as 1.', { param: 'n' });
+  refuseSeveral(request.n);
   const adjustments = new Adjustments();
   const betas = new Set(betasOf(request));
   const writing: Writing = {

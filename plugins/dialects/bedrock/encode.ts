@@ -7,6 +7,7 @@ import { isFields } from '../../../core/wire/fields.ts';
 import { withAllowedTools } from '../families/allowed-tools.ts';
 import { claudeSchema, needsTool } from '../families/claude-schema.ts';
 import { beganWithoutThinking, claudeTerms } from '../families/claude.ts';
+import { refuseSeveral } from '../families/one-answer.ts';
 import { refuseNone, thinksAlways } from '../families/thinkers.ts';
 import { CachePoints } from './cache-points.ts';
 import { type Block, unsupported } from './media.ts';
@@ -64,7 +65,7 @@ class Draft {
 
   body(): Block {
     const request = this.#request;
-    if (request.n !== null && request.n > 1) throw unsupported('n', 'Bedrock gives one answer for each request. Leave out "n", or send it as 1.');
+    refuseSeveral(request.n, 'Bedrock');
     const adjust = (parameter: string, change: string): void => this.adjustments.add(parameter, change);
     const cachePoints = new CachePoints(this.#target, adjust);
     const form = this.#form();

@@ -10,6 +10,7 @@ import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
 import { withAllowedTools } from '../families/allowed-tools.ts';
 import { clampedBudget, isClaude } from '../families/claude.ts';
 import { isClientSetting } from '../families/client-settings.ts';
+import { refuseSeveral } from '../families/one-answer.ts';
 import { takes } from '../families/openai-models.ts';
 import { queryOf } from '../families/query.ts';
 import { refuseNone } from '../families/thinkers.ts';
@@ -102,9 +103,8 @@ class Draft {
   #set(body: Record<string, unknown>, wire: string, value: unknown): void {
     if (value === null || value === undefined) return;
     if (!this.#refuses(wire)) body[this.#vendor.renames?.[wire] ?? wire] = wire === 'temperature' ? this.#cooled(value) : value;
-    // fewer answers than the caller asked for are of no use, and another provider may give all of them
-    else if (wire === 'n' && Number(value) > 1) throw new GatewayError('unsupported_value', 'This provider gives one answer for each request. Leave out "n", or send it as 1.', { param: 'n' });
-    else if (wire !== 'n') this.adjustments.add(wire, 'dropped');
+    else if (wire === 'n') refuseSeveral(Number(value));
+    else this.adjustments.add(wire, 'dropped');
   }
 
   #cooled(temperature: unknown): unknown {

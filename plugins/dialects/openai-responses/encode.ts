@@ -8,6 +8,7 @@ import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fiel
 import { clampedBudget, isClaude } from '../families/claude.ts';
 import { isClientSetting } from '../families/client-settings.ts';
 import { queryOf } from '../families/query.ts';
+import { refuseSeveral } from '../families/one-answer.ts';
 import { refuseNone } from '../families/thinkers.ts';
 import { type Habits, habitsOf, refuses } from './habits.ts';
 import { encodeInput } from './input.ts';
@@ -93,7 +94,7 @@ class Draft {
 
   #setLimits(body: Body): void {
     const { maxTokens, temperature, topP, seed, n } = this.#request;
-    if (n !== null && n > 1) throw new GatewayError('unsupported_value', 'The Responses API gives one answer for each request. Leave out "n", or send it as 1.', { param: 'n' });
+    refuseSeveral(n, 'The Responses API');
     if (maxTokens !== null) body['max_output_tokens'] = Math.max(maxTokens, leastTokens);
     if (maxTokens !== null && maxTokens < leastTokens) this.adjustments.add('max_tokens', `clamped to ${leastTokens}`);
     this.#setUnlessRefused(body, 'temperature', temperature);
