@@ -58,6 +58,9 @@ export interface Authenticated extends Arrived {
   readonly principal: Principal;
 }
 
+/** Whether the request, or the key that it came with, asks that its texts are kept nowhere. */
+export const keepsNoBodies = ({ headers, principal }: { readonly headers: Arrived['headers']; readonly principal: Principal | null }): boolean => withholdsBodies(headers) || principal?.logBodies === false;
+
 export interface Described extends Authenticated {
   readonly metadata: Metadata;
 }

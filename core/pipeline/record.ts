@@ -1,7 +1,7 @@
 /** The record of a request: made from the exchange when the request is over, and handed to `settle` and `log`. */
 import { completionTokens, promptTokens, totalTokens } from '../chat.ts';
 import type { Usage } from '../chat.ts';
-import { withholdsBodies } from './context.ts';
+import { keepsNoBodies } from './context.ts';
 import type { Arrived, AttemptResult, LostAnswer, Outcome, RecordedUsage, RequestRecord } from './context.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
@@ -47,7 +47,7 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     prices: null,
     usageDetails: detailsOf(reply.usage),
     metadata: exchange.metadata ?? {},
-    attempts: isPrivate(exchange) ? exchange.attempts.map(withoutWords) : exchange.attempts,
+    attempts: keepsNoBodies(exchange) ? exchange.attempts.map(withoutWords) : exchange.attempts,
     ruledOut: exchange.candidates.flatMap(({ dropped, provider, model }) => (dropped === null ? [] : [{ provider: provider.id, model: model.id, by: dropped.by, reason: dropped.reason }])),
     adjustments: exchange.adjustments,
     error: error === null ? null : { code: error.code, message: recordedMessage(exchange, error), plugin: error.plugin },
@@ -62,15 +62,12 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
   };
 }
 
-/** Whether the texts of the request must be kept nowhere. */
-const isPrivate = ({ headers, principal }: Exchange): boolean => withholdsBodies(headers) || principal?.logBodies === false;
-
 /** safety: the message of a provider may quote the request. */
 const unsaid = (status: number): string => `The provider reported an error (${status}). Its message is not kept, because it may quote the request.`;
 
 const withoutWords = (attempt: AttemptResult): AttemptResult => (attempt.error === null || attempt.status === null ? attempt : { ...attempt, error: unsaid(attempt.status) });
 
-const recordedMessage = (exchange: Exchange, { message, upstreamStatus }: GatewayError): string => (upstreamStatus !== null && isPrivate(exchange) ? unsaid(upstreamStatus) : cut(message, 2048));
+const recordedMessage = (exchange: Exchange, { message, upstreamStatus }: GatewayError): string => (upstreamStatus !== null && keepsNoBodies(exchange) ? unsaid(upstreamStatus) : cut(message, 2048));
 
 // the last attempt is in the record itself, whether it failed or not
 const lostOf = ({ lost, reply }: Exchange): readonly LostAnswer[] =>

@@ -4,7 +4,7 @@
  */
 import type { ChatRequest } from '../../../core/chat.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
-import { withholdsBodies } from '../../../core/pipeline/context.ts';
+import { keepsNoBodies } from '../../../core/pipeline/context.ts';
 import type { Described } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { json } from '../../../core/pipeline/answer.ts';
@@ -55,11 +55,10 @@ export default definePlugin({
 type Asking = Pick<Described, 'headers' | 'principal'>;
 
 /** Whether the response is stored: unless the caller says no, or the log keeps no body. Throws where the caller says yes and the log keeps no body. */
-async function isStored(request: ChatRequest, { headers, principal }: Asking, kept: KeptResponses): Promise<boolean> {
+async function isStored(request: ChatRequest, asking: Asking, kept: KeptResponses): Promise<boolean> {
   const { store } = keptOf(request);
   if (store === false) return false;
-  const isOff = withholdsBodies(headers) || principal.logBodies === false;
-  const isPossible = !isOff && (await kept.keepsBodies());
+  const isPossible = !keepsNoBodies(asking) && (await kept.keepsBodies());
   if (store === true && !isPossible) throw cannotStore();
   return isPossible;
 }

@@ -8,7 +8,7 @@ import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { FromSchema } from 'json-schema-to-ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { withholdsBodies } from '../../../core/pipeline/context.ts';
+import { keepsNoBodies } from '../../../core/pipeline/context.ts';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
@@ -87,8 +87,8 @@ export default definePlugin<Options>({
 
     /** Requests that asked for their bodies not to be kept, while they run. */
     const withoutBodies = new Set<string>();
-    hooks.metadata.tap((metadata, { id, headers, principal }) => {
-      if (withholdsBodies(headers) || principal.logBodies === false) withoutBodies.add(id);
+    hooks.metadata.tap((metadata, context) => {
+      if (keepsNoBodies(context)) withoutBodies.add(context.id);
       return metadata;
     });
     hooks.open.tapPromise({ stage: EARLY }, async (context) => {
