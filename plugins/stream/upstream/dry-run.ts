@@ -10,11 +10,11 @@ import { Images } from './images/images.ts';
 export function expressible(candidates: readonly Candidate[], context: Normalised, dialects: ReadonlyMap<string, Dialect>): readonly Candidate[] {
   const tried = candidates.map((candidate) => {
     const error = candidate.dropped === null ? refusalOf(candidate, context, dialects) : null;
-    return { candidate: error === null ? candidate : drop(candidate, { by: 'stream/upstream', reason: error.message, error }), isRefused: error !== null };
+    return error === null ? candidate : drop(candidate, { by: 'stream/upstream', reason: error.message, error });
   });
-  if (!tried.some(({ isRefused }) => isRefused)) return candidates;
-  const of = (isRefused: boolean): Candidate[] => tried.filter((one) => one.isRefused === isRefused).map(({ candidate }) => candidate);
-  return [...of(false).filter(({ dropped }) => dropped === null), ...of(true), ...of(false).filter(({ dropped }) => dropped !== null)];
+  const standing = tried.filter(({ dropped }) => dropped === null);
+  const refused = tried.filter((candidate, at) => candidate !== candidates[at]);
+  return [...standing, ...refused, ...candidates.filter(({ dropped }) => dropped !== null)];
 }
 
 function refusalOf({ provider, model, mapping, reasoning, answeredBy }: Candidate, context: Normalised, dialects: ReadonlyMap<string, Dialect>): GatewayError | null {

@@ -44,7 +44,7 @@ function Figures({ data }) {
   ];
   return html`<dl class="metrics spend-figures">${figures.map(({ name, value, change, than, note }) => html`<div class="metric" key=${name}>
       <dt>${name}${change !== null && html` <span class="change change-${change.tone}" title=${than}>${change.text}</span>`}</dt><dd class="metric-value">${value}</dd><dd class="metric-note" title=${note}>${note}</dd></div>`)}</dl>
-    <p class="soft spend-note">Days and months are by UTC, as those of budgets are.${` ${leftOut(total, ' of this month')}`}</p>`;
+    <p class="soft spend-note">Days and months are by UTC, as those of budgets are. ${leftOut(total, ' of this month')}</p>`;
 }
 
 function ByDay({ data: { points, all, from, to, total } }) {
