@@ -1,5 +1,5 @@
 /** Helpers for tests of workers, which are several processes behind one port: a config, requests, process ids. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { request } from 'node:http';
 import type { Agent } from 'node:http';
 import type { Running } from '../_kit/executable.ts';
@@ -42,6 +42,21 @@ export const ask = (url: string, { body, headers = {}, agent = false }: { body?:
 
 export const childrenOf = (pid: number): number[] => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter((text) => text !== '').map(Number);
 export const workersOf = ({ child }: Running): number[] => childrenOf(child.pid ?? 0);
+/** Whether the process has the server's end of a connection over 127.0.0.1. `port` is the client's port. */
+export function hasConnection(pid: number, port: number): boolean {
+  // the third field is the other end's address and port, the tenth one is the socket's inode
+  const rows = readFileSync(`/proc/${pid}/net/tcp`, 'utf8').split('\n').map((row) => row.trim().split(/\s+/));
+  const inode = rows.find(([, , other]) => other === `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`)?.[9];
+  return readdirSync(`/proc/${pid}/fd`).some((descriptor) => linkOf(`/proc/${pid}/fd/${descriptor}`) === `socket:[${inode}]`);
+}
+/** A descriptor may be closed while the folder is read: null. */
+function linkOf(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
+}
 export const isAlive = (pid: number): boolean => {
   try {
     return process.kill(pid, 0) && !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
