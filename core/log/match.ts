@@ -2,6 +2,7 @@
 import { attemptValues } from './attempts.ts';
 import type { AttemptDimension } from './attempts.ts';
 import { filteredField, filteredText, filteredValue } from './fields.ts';
+import { isError } from './outcome.ts';
 import type { Condition, LoggedRequest, LogQuery } from './store.ts';
 import { parseDollars } from '../money.ts';
 import { patternOf } from '../names.ts';
@@ -60,9 +61,10 @@ export function isLike(glob: string): (text: string) => boolean {
 
 export const isGlob = (value: string): boolean => value.includes('*');
 
-function hasStatus({ status, outcome }: LoggedRequest, value: string): boolean {
-  if (value === 'ok') return outcome === 'answered';
-  if (value === 'error') return outcome !== 'answered';
+function hasStatus(record: LoggedRequest, value: string): boolean {
+  const { status } = record;
+  if (value === 'ok') return !isError(record);
+  if (value === 'error') return isError(record);
   return value.endsWith('xx') ? Math.floor(status / 100) === Number(value[0]) : status === Number(value);
 }
 

@@ -1,6 +1,7 @@
 /** Requests as conversations: those with one value of a metadata key, or those whose histories grow out of each other. */
 import { GatewayError } from '../../../core/errors.ts';
 import { isKeyed, nameAsWritten } from '../../../core/log/fields.ts';
+import { isError } from '../../../core/log/outcome.ts';
 import { badFilter } from '../../../core/log/query.ts';
 import type { LoggedDetail, LoggedRequest, LogQuery, LogReader } from '../../../core/log/store.ts';
 import { formatDollars, parseDollars } from '../../../core/money.ts';
@@ -61,7 +62,7 @@ function shownOf(value: string | null, records: readonly LoggedRequest[], openin
   const costs = records.flatMap(({ cost }) => parseDollars(cost ?? '') ?? []);
   const [first, last] = [records[0], records.at(-1)] as [LoggedRequest, LoggedRequest];
   return {
-    value, of: last.id, opening, turns: records.length, errors: records.filter(({ outcome }) => outcome !== 'answered').length,
+    value, of: last.id, opening, turns: records.length, errors: records.filter(isError).length,
     models: [...new Set(records.flatMap(({ model }) => model ?? []))], firstAt: first.createdAt, lastAt: last.createdAt,
     cost: costs.length === 0 ? null : formatDollars(costs.reduce((sum, cost) => sum + cost, 0n)),
     estimated: records.filter(({ usageEstimated }) => usageEstimated).length,

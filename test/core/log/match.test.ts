@@ -29,7 +29,7 @@ const anyRecord: fc.Arbitrary<Partial<LoggedDetail>> = fc.record({
   userAgent: some('curl/8.5', 'OpenAI/Python 2.1', null),
   stream: fc.boolean(),
   status: some(200, 404, 429, 502),
-  outcome: some('answered', 'cut', 'refused'),
+  outcome: some('answered', 'cut', 'refused', 'gone'),
   finishReason: some('completed', 'length_limit', null),
   durationMs: fc.nat(5),
   timeToFirstTokenMs: some(null, 0, 1, 2),

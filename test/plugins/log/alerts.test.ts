@@ -19,7 +19,7 @@ import { admin, ask, config as ofWorkers } from '../../e2e/workers-scene.ts';
 import { start } from '../../_kit/executable.ts';
 import { oneUpstream, quietPlugins, testGateway } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
-import { answers, completion, pause, startUpstream } from '../../_kit/upstream.ts';
+import { answers, completion, event, pause, startUpstream, streams } from '../../_kit/upstream.ts';
 import type { ScriptedUpstream, Step } from '../../_kit/upstream.ts';
 
 pluginContract({ use: 'log/alerts' });
@@ -96,6 +96,23 @@ describe('errors', () => {
     expect(messages()[1]).toBe('Over: errors above 20 %. no request in 5 min. It lasted 7 min.');
     expect((await openAlerts(gateway)).data).toEqual([]);
     expect(gateway.lines.filter((line) => line.includes('errors above 20 %'))).toHaveLength(2);
+  });
+
+  test('are callers that leave before the first token, and not callers that leave in the middle of a stream', async () => {
+    const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
+    const leave = async (leaving: AbortController): Promise<void> => {
+      const before = gateway.records.length;
+      await gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], stream: true }, { signal: leaving.signal }).then((reply) => reply.body?.getReader().read()).then(() => leaving.abort(), () => {});
+      await expect.poll(() => gateway.records.slice(before)).toMatchObject([{ outcome: 'gone' }]);
+    };
+    upstream.script(streams([event({ content: 'half an ' })], { end: 'hang' }));
+    await leave(new AbortController());
+    await nothingTold(gateway);
+    const leaving = new AbortController();
+    upstream.script(() => leaving.abort());
+    await leave(leaving);
+    await looked(1, gateway);
+    expect(messages()).toEqual(['Alert: errors above 0 %. 50 % of 2 requests failed in 5 min, since 2026-11-22 12:00 UTC.']);
   });
 
   test('of too few requests, or within the limit, are not reported', async () => {

@@ -34,7 +34,7 @@ function Row({ provider: { id, dialect, baseUrl, models, use, tried, seen, train
     <td class="cell-tool"><button type="button" class="button" disabled=${trial?.isRunning} onClick=${run} aria-label=${`Test ${id}`} title="One small request">Test</button></td>
     <td class="cell-strip">${tried === null ? html`<span class="soft">none</span>` : html`<a href=${`/dashboard/logs?tried=${encodeURIComponent(id)}`} title=${wordsOfTried(tried)}><${Availability} tried=${tried} range=${range} bucketMs=${bucketMs} /></a><${Worst} tried=${tried} bucketMs=${bucketMs} />`}</td>
     <td class="num ${tried !== null && failsMuch(tried) ? 'is-bad' : ''}">${tried === null ? unknown : percent(tried.errors, tried.requests)}</td>
-    <td class="num">${use === null ? unknown : html`<a href=${`/dashboard/logs?provider=${encodeURIComponent(id)}&outcome=answered`}>${count(use.requests - use.errors)}</a>`}</td>
+    <td class="num">${use === null ? unknown : html`<a href=${`/dashboard/logs?provider=${encodeURIComponent(id)}&status=ok`}>${count(use.requests - use.errors)}</a>`}</td>
     <td class="num">${count(models)}</td>
     <td class="num">${duration(use?.latencyP50Ms)}</td><td class="num">${duration(use?.latencyP95Ms)}</td><td class="num">${duration(use?.timeToFirstTokenP50Ms)}</td><td class="num">${use === null ? unknown : aboutSum(money(use.cost), use)}</td>
     <td class="wrap">${seen === null ? html`<span class="soft">not tried yet</span>` : html`answered ${ago(seen.lastAnsweredAt)}${seen.lastFailedAt !== null && html`, <span title=${seen.lastFailure}>failed ${ago(seen.lastFailedAt)}</span>`}`}</td>

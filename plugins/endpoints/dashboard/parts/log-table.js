@@ -34,13 +34,16 @@ function Row({ record, shown, params, isSelected, isOpen, isFresh }) {
   const clicked = (event) => {
     if (event.target.closest('a,button') === null && getSelection()?.isCollapsed !== false) go(open);
   };
-  const classes = [record.outcome !== 'answered' && 'row-bad', isSelected && 'row-selected', isOpen && 'row-open', isFresh && 'row-fresh'].filter(Boolean).join(' ');
+  const classes = [isError(record) && 'row-bad', isSelected && 'row-selected', isOpen && 'row-open', isFresh && 'row-fresh'].filter(Boolean).join(' ');
   return html`<tr ref=${row} class=${classes} onClick=${clicked}>
     ${shown.map((column, at) => html`<td key=${column.name} class=${column.num ? 'num' : ''} title=${column.title?.(record)}>
       ${at === 0 ? html`<a class="row-link" href=${open}>${column.show(record)}</a>` : html`<${Cell} column=${column} record=${record} params=${params} />`}
     </td>`)}
   </tr>`;
 }
+
+/** As `core/log/outcome.ts` counts errors. */
+const isError = ({ outcome, timeToFirstTokenMs }) => outcome !== 'answered' && (outcome !== 'gone' || timeToFirstTokenMs === null);
 
 function Cell({ column, record, params }) {
   const asked = column.filter?.(record) ?? null;

@@ -5,6 +5,7 @@
 import { doorOf } from '../../../../core/log/doors.ts';
 import { recordFields } from '../../../../core/log/fields.ts';
 import type { FieldKind, Keyed, RecordField } from '../../../../core/log/fields.ts';
+import { isError } from '../../../../core/log/outcome.ts';
 import { isId } from '../../../../core/log/record-id.ts';
 import type { LoggedDetail, LoggedRequest, LoggedWhole } from '../../../../core/log/store.ts';
 import { parseDollars, formatDollars } from '../../../../core/money.ts';
@@ -137,7 +138,7 @@ function requestRow(record: Columns, more: string): Pick<Row, 'request' | 'attem
   for (const { path, column, write, otherwise } of cellsOf) cells[column] = write(valueAt(record, path)) ?? otherwise;
   cells['metadata'] = metadataOf(record.metadata);
   cells['fields'] = pluginFieldsOf(record.fields);
-  cells['failed'] = record.outcome !== 'answered';
+  cells['failed'] = isError(record);
   cells['more'] = more;
   const { asked, attempts } = attemptsOf(record, more);
   Object.assign(cells, asked);
