@@ -24,6 +24,7 @@ class SeenAttempt implements Attempt {
   #sent: readonly SentRequest[] = nothing;
   #counted: Usage | null = null;
   #hasBegun = false;
+  #providerRequestId: string | null = null;
   #isLeft = false;
 
   constructor({ number, candidate, reasoning, policy }: AttemptStart) {
@@ -60,6 +61,14 @@ class SeenAttempt implements Attempt {
 
   get counted(): Usage | null {
     return this.#counted;
+  }
+
+  learnsId(id: string): void {
+    this.#providerRequestId = id;
+  }
+
+  get providerRequestId(): string | null {
+    return this.#providerRequestId;
   }
 
   leaves(): void {

@@ -275,7 +275,7 @@ const leaves = ({ cancellation, seen, reply }: RunningAttempt, { code }: Gateway
 
 function resultOf({ startedAt }: Exchange, { seen: attempt, firstPieceAt, reply: { answeredAt } }: RunningAttempt, end: GatewayError | 'outrun' | null): AttemptResult {
   const error = end === 'outrun' ? null : end;
-  const { provider, model, mapping, target } = attempt.candidate;
+  const { candidate: { provider, model, mapping, target }, providerRequestId } = attempt;
   const since = (at: number | null): number | null => (at === null ? null : Math.round(at - attempt.startedAt));
   const [firstMs, answerMs] = [since(firstPieceAt), since(answeredAt)];
   return {
@@ -291,5 +291,6 @@ function resultOf({ startedAt }: Exchange, { seen: attempt, firstPieceAt, reply:
     ...(firstMs !== null && answerMs !== null && answerMs > firstMs && { timeToAnswerMs: answerMs }),
     retryAfterMs: error?.retryAfterMs ?? null,
     error: error === null ? null : error.message,
+    ...(providerRequestId !== null && { providerRequestId }),
   };
 }

@@ -167,6 +167,8 @@ export interface Attempt {
   sends(request: SentRequest): void;
   /** Reports what the provider has counted before the answer begins. The counts are on record where the attempt ends before its answer. */
   counts(usage: Usage): void;
+  /** Reports the provider's own id of the request. */
+  learnsId(id: string): void;
   /** Reports that the attempt fails while other requests of this attempt run. The gateway closes their connections, and a provider that goes on bills these requests. */
   leaves(): void;
 }
@@ -189,6 +191,8 @@ export interface AttemptResult {
   /** How long the provider asks the gateway to wait before the next request; null where it did not say, and on records that are older than the field. */
   readonly retryAfterMs: number | null;
   readonly error: string | null;
+  /** The provider's own id of the request, by which its support finds it. Absent: the provider sent none, or the record is older than the field. */
+  readonly providerRequestId?: string;
   /** The usage of an attempt whose answer the caller did not get: it broke in the middle, or a quicker attempt was asked as a hedge. Its cost is part of the record's cost. */
   readonly used?: { readonly usage: RecordedUsage; readonly usageEstimated: boolean; readonly cost: string | null; /** Absent on records that are older than the field. */ readonly costIsUpperBound?: boolean };
 }
@@ -251,10 +255,7 @@ export interface RequestRecord {
   readonly timings: Readonly<Record<string, number>>;
   /** What plugins add in `settle`, under the names that they declare in `fields`. */
   readonly fields: Readonly<Record<string, FieldValue>>;
-  /**
-   * Only on the record of a request that was refused before the caller was known: the number of such requests that the record
-   * represents, this one included. One in a second is on record for each error code. Not stored.
-   */
+  /** Only on the record of a request that was refused before the caller was known: the number of such requests that the record represents, this one included. One in a second is on record for each error code. Not stored. */
   readonly standsFor?: number;
   /** The requests that went to providers, by the index of their attempt in `attempts`. They are stored where bodies are. */
   readonly sent?: readonly SentBy[];

@@ -41,7 +41,8 @@ export async function dispatch(wire: WireRequest, parts: AttemptParts): Promise<
   attempt.sends(new SentToProvider(wire, { url: upstream.origin + request.path, provider: target.provider }));
   const sent = vendor?.sign === undefined ? request : await signed(request, vendor, parts);
   const answer = await send(sent, upstream, attempt);
-  const { status } = answer;
+  const { status, requestId } = answer;
+  if (requestId !== null) attempt.learnsId(requestId);
   if (status >= 300 && status < 400) throw new GatewayError('upstream_redirect', 'The provider answered with a redirect, which is not followed. Check its base_url.', { upstreamStatus: status });
   if (status >= 400) throw await failure(answer, { dialect, target });
   return answer;

@@ -29,6 +29,11 @@ const mostWaiting = 65_536;
 
 const releaseMs = 1000;
 
+/** wire: OpenAI and most vendors send the first, Anthropic the second, AWS the third and Azure the fourth. What stands behind Cloudflare has at least the last. */
+const idHeaders = ['x-request-id', 'request-id', 'x-amzn-requestid', 'apim-request-id', 'cf-ray'];
+/** Characters. */
+const longestId = 128;
+
 export class HttpAnswer implements Dispatcher.DispatchHandler, Bytes {
   status = 0;
   headers: Headers = {};
@@ -45,6 +50,15 @@ export class HttpAnswer implements Dispatcher.DispatchHandler, Bytes {
   #wake: (() => void) | null = null;
   /** The limit of time for the rest of a released answer. */
   #releasing: NodeJS.Timeout | null = null;
+
+  /** The provider's own id of the request; null: the headers have none. */
+  get requestId(): string | null {
+    for (const header of idHeaders) {
+      const id = this.headers[header];
+      if (typeof id === 'string' && id !== '') return id.slice(0, longestId);
+    }
+    return null;
+  }
 
   /** Resolves when the status and the headers have come. */
   get head(): Promise<void> {

@@ -9,6 +9,7 @@ import { Text } from './text.js';
 export function RequestFacts({ data: { record } }) {
   const { requestedModel, model, provider, attempts, ruledOut, adjustments, metadata, fields, timings, outcome } = record;
   const last = attempts.at(-1);
+  const namesRequests = attempts.some(({ providerRequestId }) => providerRequestId !== undefined);
   return html`
     <h3>Route</h3>
     <dl class="facts">
@@ -17,7 +18,7 @@ export function RequestFacts({ data: { record } }) {
       <${Fact} name="Why">${whyOf(record)}<//>
     </dl>
     ${ruledOut.length > 0 && html`<div class="table-scroll"><table class="table"><thead><tr><th scope="col">Ruled out</th><th scope="col">By</th><th scope="col">Why</th></tr></thead><tbody>${ruledOut.map((one, at) => html`<tr key=${at}><td>${one.model} → ${one.provider}</td><td>${one.by}</td><td class="wrap">${one.reason}</td></tr>`)}</tbody></table></div>`}
-    ${attempts.length > 0 && html`<div class="table-scroll"><table class="table"><thead><tr><th scope="col">Attempt</th><th scope="col">Model</th><th scope="col">Outcome</th><th scope="col" class="num">Status</th><th scope="col">What it said</th></tr></thead><tbody>${attempts.map((one, at) => html`<tr key=${at}><td>${at + 1} ${one.provider}</td><td>${one.externalId}</td><td>${one.outcome}</td><td class="num">${one.status ?? unknown}</td><td class="wrap">${one.error ?? unknown}</td></tr>`)}</tbody></table></div>`}
+    ${attempts.length > 0 && html`<div class="table-scroll"><table class="table"><thead><tr><th scope="col">Attempt</th><th scope="col">Model</th><th scope="col">Outcome</th><th scope="col" class="num">Status</th><th scope="col">What it said</th>${namesRequests && html`<th scope="col">Its request id</th>`}</tr></thead><tbody>${attempts.map((one, at) => html`<tr key=${at}><td>${at + 1} ${one.provider}</td><td>${one.externalId}</td><td>${one.outcome}</td><td class="num">${one.status ?? unknown}</td><td class="wrap">${one.error ?? unknown}</td>${namesRequests && html`<td class="wrap">${one.providerRequestId ?? unknown}</td>`}</tr>`)}</tbody></table></div>`}
     <h3>Metadata</h3>
     ${Object.keys(metadata).length === 0 ? html`<p class="soft">None. Headers that begin with <code>X-Gateway-</code> are kept here.</p>` : html`<${Values} values=${metadata} prefix="meta." record=${record} />`}
     ${Object.keys(fields).length > 0 && html`<h3>Fields of plugins</h3><${Values} values=${fields} prefix="field." record=${record} />`}
