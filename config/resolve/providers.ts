@@ -191,6 +191,7 @@ function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, f
   const dialect = known.dialects.get(provider.dialect);
   const address = addressOf(provider, dialect);
   if (provider.baseUrl !== null && !URL.canParse(provider.baseUrl)) findings.error(placeOf(entry, 'base_url'), 'is not a URL', 'for example http://10.0.0.5:8000/v1');
+  else if (provider.baseUrl !== null) checkParts(entry, new URL(provider.baseUrl), findings);
   else if (address !== null && !URL.canParse(address)) findings.error(keyOf(entry), `has settings that do not give a valid URL: ${address}`, 'for example region: eu-central-1');
   if (dialect === undefined || known.served.has(provider.dialect)) return;
   checkPath(entry, provider, { dialect, findings });
@@ -207,6 +208,15 @@ function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, f
   for (const path of places) {
     if (entry.reading.expansion.writtenAt([...entry.path, ...path]) === null) findings.warn(placeOf(entry, ...path), 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
   }
+}
+
+/** Refuses an address with parts that no request would have. safety: the messages do not quote these parts, because they may be secret. */
+function checkParts(entry: Entry<ProviderBlock>, { username, password, search, hash }: URL, findings: Findings): void {
+  const place = placeOf(entry, 'base_url');
+  const has = (part: string, help: string): void => findings.error(place, `has ${part}, which the gateway does not send`, help);
+  if (username !== '' || password !== '') has('a name or a password', 'write them as api_key, or as headers: { authorization: … }');
+  else if (search !== '') has('a query', 'write the address up to the ?. What the vendor wants there is a setting of the entry, such as api_version, or one of its headers');
+  else if (hash !== '') has('a fragment', 'write the address up to the #');
 }
 
 /** Warns of an address with the wrong path: newcomers often give the whole address of an endpoint, or that of the server alone. */
