@@ -152,7 +152,7 @@ export class Reply {
         break;
       case 'vector':
         this.vectors[chunk.at] = chunk.vector;
-        this.size += 8 * chunk.vector.length;
+        this.size += 4 * chunk.vector.length;
         break;
       case 'finish':
         choice.finish = chunk.reason;

@@ -120,8 +120,8 @@ export interface Vendor extends Partial<Habits> {
   readonly schemaDrops?: readonly string[];
   /** True if it has fields of `reasoning` beside effort and budget (`exclude`, `enabled`). The caller's fields are then sent. */
   readonly takesReasoningFields?: boolean;
-  /** How the vendor takes embeddings: the most texts of one call, the vendor's name for `dimensions` (null: it takes none), and what it refuses besides `drops`. */
-  readonly embeddings?: { readonly most?: number; readonly dimensions?: string | null; readonly drops?: readonly string[] };
+  /** How the vendor takes embeddings: the most texts of one call, the vendor's name for `dimensions` (null: it takes none), what it refuses besides `drops`, and whether it gives vectors as base64 too. */
+  readonly embeddings?: { readonly most?: number; readonly dimensions?: string | null; readonly drops?: readonly string[]; readonly hasBase64?: boolean };
   /** How a tool can be forced, where `tool_choice` has not all its forms: by its name, but not by `required`; or never, because every choice but `auto` is refused. */
   readonly forcesTools?: 'by-name' | 'never';
   /** True if it knows a choice among some of the tools (`allowed_tools`). Elsewhere the others are left out. */

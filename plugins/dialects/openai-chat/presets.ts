@@ -61,6 +61,7 @@ export const vendors: readonly Vendor[] = [
     takesRefusal: true,
     callIds: 'forty',
     knowsAllowedTools: true,
+    embeddings: { hasBase64: true },
     families: openaiFamilies,
   },
   {
@@ -75,6 +76,7 @@ export const vendors: readonly Vendor[] = [
     takesRefusal: true,
     callIds: 'forty',
     knowsAllowedTools: true,
+    embeddings: { hasBase64: true },
     families: openaiFamilies,
   },
   {

@@ -18,7 +18,5 @@ export function encodeVectors({ vectors, usage }: Reply, { model, request }: Rep
 
 /** 32-bit floats, little-endian, as OpenAI gives them. */
 function base64Of(vector: readonly number[]): string {
-  const bytes = Buffer.allocUnsafe(4 * vector.length);
-  vector.forEach((number, at) => bytes.writeFloatLE(number, 4 * at));
-  return bytes.toString('base64');
+  return Buffer.from(new Float32Array(vector).buffer).toString('base64');
 }

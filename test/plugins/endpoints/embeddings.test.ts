@@ -15,6 +15,12 @@ const likeOpenAi: Step = (response, asked) => {
   const data = list.map((text, index) => ({ object: 'embedding', index, embedding: vectorOf(text) })).toReversed();
   return answers({ object: 'list', data, model: 'x', usage: { prompt_tokens: 7 * list.length, total_tokens: 7 * list.length } })(response, asked);
 };
+/** As OpenAI does it: base64 where it was asked for, else numbers, each on a line of its own. */
+const likeOpenAiAtLength: Step = (response, asked) => {
+  const data = listOf(asked.json['input']).map((_, index) => ({ object: 'embedding', index, embedding: asked.json['encoding_format'] === 'base64' ? Buffer.from(longVector.buffer).toString('base64') : [...longVector] }));
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ object: 'list', data, usage: { prompt_tokens: 1, total_tokens: 1 } }, null, 2));
+};
+const longVector = Float32Array.from({ length: 1024 }, (_, at) => Math.sin(at) / 32);
 const likeGemini: Step = (response, asked) => {
   const requests = asked.json['requests'] as { content: { parts: { text: string }[] } }[];
   return answers({ embeddings: requests.map(({ content }) => ({ values: vectorOf(content.parts[0]?.text) })) })(response, asked);
@@ -34,12 +40,13 @@ const kinds: Record<string, { dialect: string; externalId: string; step: Step }>
   cohere: { dialect: 'bedrock', externalId: 'cohere.embed-english-v3', step: likeCohere },
 };
 
-async function scene(kind: string, step: Step = kinds[kind]?.step as Step, { mapping = {}, policy = {} }: { mapping?: object; policy?: object } = {}): Promise<Scene> {
+async function scene(kind: string, step: Step = kinds[kind]?.step as Step, { mapping = {}, policy = {}, provider: more = {}, limits = {} }: { mapping?: object; policy?: object; provider?: object; limits?: object } = {}): Promise<Scene> {
   const up = await provider(step);
   const { dialect = '', externalId = '' } = kinds[kind] ?? {};
   const architecture = { input_modalities: ['text'], output_modalities: ['embeddings'] };
   const gateway = await gatewayOf({
-    providers: { up: { dialect, base_url: up.url, api_key: 'k' }, mock: { dialect: 'mock' } },
+    server: { limits },
+    providers: { up: { dialect, base_url: up.url, api_key: 'k', ...more }, mock: { dialect: 'mock' } },
     models: [
       { id: 'vectors', architecture, pricing: { prompt: '0.000001', completion: '0' }, providers: [{ providerId: 'up', externalId, streaming: false, ...mapping }] },
       { id: 'mocked', free: true, architecture, providers: [{ providerId: 'mock', streaming: false }] },
@@ -82,6 +89,15 @@ describe('POST /v1/embeddings', () => {
     const { embed } = await scene('openai');
     const [text] = (await vectorsIn(await embed({ input: 'one', encoding_format: 'base64' }))) as [string];
     expect([...new Float32Array(new Uint8Array(Buffer.from(text, 'base64')).buffer)]).toEqual(vectorOf('one'));
+  });
+
+  it('takes base64 from a provider that has it: a long list of vectors is too large as numbers', async () => {
+    const { embed, records } = await scene('openai', likeOpenAiAtLength, { provider: { dialect: 'openai' }, limits: { upstream_body: 150_000 } });
+    const texts = Array.from({ length: 24 }, () => 'x');
+    const vectors = (await vectorsIn(await embed({ input: texts, encoding_format: 'base64' }))) as string[];
+    expect(vectors).toEqual(texts.map(() => Buffer.from(longVector.buffer).toString('base64')));
+    expect((await embed({ input: texts })).status).toBe(502);
+    expect(records.map(({ error }) => error?.code)).toEqual([undefined, 'upstream_response_too_large']);
   });
 
   it.each<[string, number, number]>([['gemini', 100, 2], ['cohere', 96, 2], ['titan', 1, 130]])('splits a long list for %s, which takes %i texts', async (kind, most, calls) => {

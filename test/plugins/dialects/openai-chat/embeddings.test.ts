@@ -14,10 +14,10 @@ function embedderOf(name: string, settings: Settings = {}): { readonly embedder:
   return { embedder: (dialects.get(name) as Dialect).embedder?.(target) as Embedder, target };
 }
 
-function sent(name: string, said: Partial<ChatRequest> & { readonly dimensions?: number }, settings: Settings = {}): { readonly path: string; readonly body: Record<string, unknown>; readonly changes: string[] } {
+function sent(name: string, said: Partial<ChatRequest> & { readonly dimensions?: number; readonly format?: EmbeddingAsk['format'] }, settings: Settings = {}): { readonly path: string; readonly body: Record<string, unknown>; readonly changes: string[] } {
   const { embedder, target } = embedderOf(name, settings);
-  const { dimensions = null, ...others } = said;
-  const ask: EmbeddingAsk = { kind: 'embeddings', inputs: ['a text'], dimensions, format: 'float' };
+  const { dimensions = null, format = 'float', ...others } = said;
+  const ask: EmbeddingAsk = { kind: 'embeddings', inputs: ['a text'], dimensions, format };
   const { path, body, adjustments } = embedder.encode(ask.inputs, { ...requestOf(others), ask }, target);
   const { model: _, input: __, ...fields } = JSON.parse(body) as Record<string, unknown>;
   return { path, body: fields, changes: adjustments.map(({ parameter, change }) => `${parameter} ${change}`) };
@@ -42,7 +42,20 @@ describe('embeddings', () => {
     expect(sent('cohere', { user: 'ann', rest: { truncate: 'END' } })).toMatchObject({ body: { truncate: 'END' }, changes: ['user dropped'] });
   });
 
-  it.each([['openai', 2048], ['cohere', 96], ['alibaba', 10]])('go to %s in calls of at most %i texts', (name, most) => {
+  it.each(['openai', 'azure'])('are asked of %s in the form that the caller wants', (name) => {
+    expect(sent(name, { format: 'base64' }).body).toEqual({ encoding_format: 'base64' });
+    expect(sent(name, { format: 'float' }).body).toEqual({});
+  });
+
+  it('are asked as numbers of servers that may not have base64', () => {
+    expect(sent('vllm', { format: 'base64' }).body).toEqual({});
+  });
+
+  it.each([['a text that is no vector', '&'], ['half a number', Buffer.alloc(6).toString('base64')], ['nothing', '']])('are not taken from %s', (_, embedding) => {
+    expect(() => embedderOf('openai').embedder.decode({ body: { data: [{ index: 0, embedding }] }, headers: {} })).toThrow(expect.objectContaining({ code: 'upstream_invalid_response' }));
+  });
+
+  it.each([['openai', 256], ['cohere', 96], ['alibaba', 10]])('go to %s in calls of at most %i texts', (name, most) => {
     expect(embedderOf(name).embedder.most).toBe(most);
   });
 
