@@ -55,8 +55,8 @@ function vectorOf(embedding: unknown): readonly number[] {
 function numbersIn(bytes: Uint8Array<ArrayBuffer>): number[] {
   if (bytes.length === 0 || bytes.length % 4 !== 0) throw noVectors();
   const floats = new Float32Array(bytes.buffer);
-  // cost: Array.from takes 34 us for 1,536 numbers, and this loop 2 us
-  const numbers = new Array<number>(floats.length);
-  for (let at = 0; at < floats.length; at++) numbers[at] = floats[at] as number;
+  // cost: Array.from takes 34 us for 1,536 numbers, and this loop 14 us
+  const numbers: number[] = [];
+  for (let at = 0; at < floats.length; at++) numbers.push(floats[at] as number);
   return numbers;
 }
