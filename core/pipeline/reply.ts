@@ -1,8 +1,8 @@
 /** A whole answer, added up from its chunks: the reply to a caller who did not ask for a stream, and what the record keeps. */
-import { unknownUsage } from '../chat.ts';
+import { finishReasons, unknownUsage } from '../chat.ts';
 import type { Chunk, FinishReason, ReasoningDetail, Usage } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
-import { isFields } from '../wire/fields.ts';
+import { isFields, kindOf } from '../wire/fields.ts';
 
 export interface FoldedToolCall {
   readonly id: string;
@@ -50,6 +50,17 @@ const isTooMany = (count: unknown): boolean => typeof count === 'number' && coun
 /** The usage, with null for a count that cannot be true. The log, the metrics, the limits and the cost all use these counts. */
 const believable = (usage: Usage): Usage =>
   Object.values(usage).some(isTooMany) ? (Object.fromEntries(Object.entries(usage).map(([name, count]) => [name, isTooMany(count) ? null : count])) as unknown as Usage) : usage;
+
+const reasons: ReadonlySet<unknown> = new Set(finishReasons);
+
+/** safety: a plugin may be JavaScript. A chunk that is none would reach the caller as broken JSON, and a count that is a text could not be put on record. */
+function charactersOf(text: unknown): number {
+  if (typeof text !== 'string') throw new TypeError(`a chunk has ${kindOf(text)} in place of its text`);
+  return text.length;
+}
+
+const counts = Object.keys(unknownUsage);
+const isOfCounts = (usage: unknown): boolean => isFields(usage) && counts.every((name) => typeof (usage[name] ?? 0) === 'number');
 
 export class Reply {
   readonly choices: FoldedChoice[] = [];
@@ -110,8 +121,7 @@ export class Reply {
 
   add(chunk: Chunk): void {
     if (chunk.type === 'usage') {
-      // safety: a plugin may be JavaScript, and without counts the request could not be put on record
-      if (!isFields(chunk.usage)) throw new TypeError('a usage chunk has no counts');
+      if (!isOfCounts(chunk.usage)) throw new TypeError('a usage chunk has no counts, or a count that is not a number');
       this.usage = believable(chunk.usage);
       return;
     }
@@ -119,16 +129,16 @@ export class Reply {
     if (isPiece(chunk)) this.#note(chunk, choice);
     switch (chunk.type) {
       case 'text-delta':
+        this.size += charactersOf(chunk.text);
         choice.text += chunk.text;
-        this.size += chunk.text.length;
         break;
       case 'reasoning-delta':
+        this.size += charactersOf(chunk.text);
         choice.reasoning += chunk.text;
-        this.size += chunk.text.length;
         break;
       case 'refusal-delta':
+        this.size += charactersOf(chunk.text);
         choice.refusal += chunk.text;
-        this.size += chunk.text.length;
         break;
       case 'reasoning-detail':
         choice.details.push(chunk.detail);
@@ -140,8 +150,8 @@ export class Reply {
         break;
       case 'tool-delta': {
         const call = choice.toolCalls[chunk.index];
+        this.size += charactersOf(chunk.arguments);
         if (call !== undefined) call.arguments += chunk.arguments;
-        this.size += chunk.arguments.length;
         break;
       }
       case 'native':
@@ -155,11 +165,12 @@ export class Reply {
         this.size += 4 * chunk.vector.length;
         break;
       case 'finish':
+        if (!reasons.has(chunk.reason)) throw new TypeError(`a finish chunk has the reason ${JSON.stringify(chunk.reason)}, and not one of: ${finishReasons.join(', ')}`);
         choice.finish = chunk.reason;
         choice.native = chunk.native;
         break;
       default:
-        chunk satisfies never;
+        throw new TypeError(`there is no chunk of the type ${JSON.stringify((chunk satisfies never as Chunk).type)}`);
     }
   }
 }

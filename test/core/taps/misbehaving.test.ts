@@ -190,6 +190,20 @@ describe('a source of chunks', () => {
     expect(records).toMatchObject([{ status: 500, error: { code: 'plugin_error', plugin: 'test/probe' } }]);
   });
 
+  it.each<[string, object]>([
+    ['a finish with a word of a provider', { type: 'finish', choice: 0, reason: 'stop', native: null }],
+    ['a type that does not exist', { type: 'text', choice: 0, text: 'x' }],
+    ['a number', 7 as unknown as object],
+    ['a text that is a number', { type: 'text-delta', choice: 0, text: 5 }],
+    ['arguments that are an object', { type: 'tool-delta', choice: 0, index: 0, arguments: {} }],
+    ['counts that are texts', { type: 'usage', usage: { input: '5', answer: '7' } }],
+  ])('that gives no chunk fails its own request, with its name, plain and as a stream: %s', async (_, odd) => {
+    const finish = { type: 'finish', choice: 0, reason: 'completed', native: null } as const;
+    const { chat, records } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, () => sourceOf([{ type: 'tool-start', choice: 0, index: 0, id: 'a', name: 'b' }, odd as never, finish])));
+    for (const stream of [false, true]) expect(await errorOf(await chat({ stream }))).toMatchObject({ code: 'plugin_error', message: 'The plugin "test/probe" failed in the middle of its answer.' });
+    expect(records).toMatchObject([{ error: { plugin: 'test/probe' } }, { error: { plugin: 'test/probe' } }]);
+  });
+
   it('whose cancel() rejects later ends its own request only', async () => {
     const { chat } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, ({ request }) =>
       request.user === 'bad'
