@@ -30,7 +30,7 @@ const core = new URL('.', import.meta.url).href;
 const mistakes = [TypeError, ReferenceError, RangeError, SyntaxError];
 
 /** The place of a programming mistake in a plugin: ` at file:///quota.ts:12:5`. Empty where the plugin threw an error on purpose. */
-function placeOf(thrown: unknown): string {
+export function mistakeAt(thrown: unknown): string {
   if (!mistakes.some((kind) => thrown instanceof kind)) return '';
   const frames = String((thrown as Error).stack).match(/file:\/\/[^\s)]+:\d+:\d+/g) ?? [];
   const place = frames.find((frame) => !frame.startsWith(core));
@@ -38,4 +38,4 @@ function placeOf(thrown: unknown): string {
 }
 
 /** Why a program does not start, or a changed config is not used. @param why what the plugin threw, or a sentence */
-export const refusalOf = (plugin: string, why: unknown): string => `The plugin "${plugin}" refuses to start: ${messageOf(why)}${placeOf(why)}`;
+export const refusalOf = (plugin: string, why: unknown): string => `The plugin "${plugin}" refuses to start: ${messageOf(why)}${mistakeAt(why)}`;

@@ -5,10 +5,11 @@ import { isBuiltin } from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { resolvePackage, serveOwnName } from './own-package.ts';
+import { lastImported, resolvePackage, serveOwnName } from './own-package.ts';
 import type { Places } from './places.ts';
 import type { AnyPlugin, FieldSpec } from './plugin.ts';
 import { within } from '../cancellation.ts';
+import { mistakeAt } from '../exit.ts';
 import { plainName } from '../log/fields.ts';
 import { didYouMean } from '../names.ts';
 import { fieldsOf, isFields } from '../wire/fields.ts';
@@ -33,7 +34,8 @@ export function createPluginLoader(root: URL, places?: Places, patienceMs = 30_0
     if (!isShipped) serveOwnName();
     const { href } = pathToFileURL(file);
     const module = await within(import(href) as Promise<object>, patienceMs, unfinished).catch(async (cause: unknown) => {
-      throw new Error(`cannot be loaded: ${await placeOf(cause, file)}${reasonOf(cause)}`, { cause });
+      const place = cause instanceof SyntaxError ? await placeOf(cause, lastImported() ?? file) : '';
+      throw new Error(`cannot be loaded: ${place}${reasonOf(cause)}${place === '' ? mistakeAt(cause) : ''}`, { cause });
     });
     if (module === unfinished) throw new Error(`cannot be loaded: its file did not finish loading within ${patienceMs / 1000} s. A top-level \`await\` waits for something; open things in the boot hook`);
     const plugin = (module as { default?: unknown }).default;
@@ -82,14 +84,15 @@ function packageFile(use: string, baseDir: string): string | null {
 
 const runs = promisify(execFile);
 
-/** The place of a syntax error: `file:line: `. Empty for every other reason. */
-async function placeOf(cause: unknown, file: string): Promise<string> {
-  if (!(cause instanceof SyntaxError)) return '';
-  // Node puts the place of a TypeScript fault first in the stack; for a JavaScript fault only `node --check` prints the place
-  const said = /^\/.*:\d+\n/.test(cause.stack ?? '') ? cause.stack : await runs(process.execPath, ['--check', file]).then(() => '', ({ stderr }: { stderr?: string }) => stderr);
-  const [, place = ''] = /^(\/.*:\d+)\n/.exec(said ?? '') ?? [];
-  return place === '' ? '' : `${place}: `;
+/** The place of a syntax error: `file:line: `. @param file that was imported last, so the fault is in it, or Node says itself where it is */
+async function placeOf({ stack }: SyntaxError, file: string): Promise<string> {
+  // Node puts the place of a TypeScript fault, or of an import of a name that is not exported, first in the stack; for a JavaScript fault only `node --check` prints the place
+  const said = firstLine.test(stack ?? '') ? stack : await runs(process.execPath, ['--check', file]).then(() => '', ({ stderr }: { stderr?: string }) => stderr);
+  const [, path, line] = firstLine.exec(said ?? '') ?? [];
+  return path === undefined ? '' : `${path}:${line}: `;
 }
+
+const firstLine = /^(?:file:\/\/)?(\/.*):(\d+)\n/;
 
 const isCommonJs = 'it is CommonJS. Write `export default` in place of `module.exports`, and `import` in place of `require`; let the name of the file end with .mjs, or write "type": "module" into the package.json of its folder';
 

@@ -11,6 +11,10 @@ const ownName = 'model-gateway';
 const conditions = import.meta.url.endsWith('.ts') ? [`${ownName}-source`] : [];
 
 let isServed = false;
+let last: string | null = null;
+
+/** The file that a plugin of others, or one of its own files, has imported last; null: none. Node parses a file when it is imported, so a syntax error is in this one. */
+export const lastImported = (): string | null => last;
 
 /**
  * From now on, `import 'model-gateway'` in any file gives the files of this very gateway, so that there is one copy of its classes.
@@ -21,7 +25,11 @@ export function serveOwnName(): void {
   isServed = true;
   registerHooks({
     resolve(specifier, context, next) {
-      if (specifier !== ownName && !specifier.startsWith(`${ownName}/`)) return asModule(next(specifier, context));
+      if (specifier !== ownName && !specifier.startsWith(`${ownName}/`)) {
+        const found = asModule(next(specifier, context));
+        if (found.url.startsWith('file:')) last = fileURLToPath(found.url);
+        return found;
+      }
       return next(specifier, { ...context, parentURL: import.meta.url, conditions: [...context.conditions, ...conditions] });
     },
   });

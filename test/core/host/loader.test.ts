@@ -91,6 +91,24 @@ describe('a plugin by path', () => {
     await expect(loadPlugin(`./${file}`, folder)).rejects.toThrow(message);
   });
 
+  it.each<[string, string, string]>([
+    ['a syntax error', 'torn.mjs', `${folder}/torn.mjs:2: `],
+    ['a syntax error in TypeScript', 'torn.ts', `${folder}/torn.ts:2: `],
+    ['a syntax error in a file that it imports', 'imports-torn.mjs', `${folder}/torn.mjs:2: `],
+    ['a syntax error in a TypeScript file that it imports', 'imports-torn.ts', `${folder}/torn.ts:2: `],
+    ['an import of a name that is not exported', 'imports-more.mjs', `${folder}/imports-more.mjs:2: `],
+    ['a mistake at its top level', 'mistaken.mjs', `nowhere is not defined at ${pathToFileURL(folder).href}/mistaken.mjs:2:1`],
+  ])('with %s is refused with the file and the line of the fault', async (_, file, place) => {
+    write('whole.mjs', 'export const one = 1;');
+    for (const end of ['mjs', 'ts']) {
+      write(`torn.${end}`, 'export const one = 1;\nexport const two = ;');
+      write(`imports-torn.${end}`, `import { one } from './whole.mjs';\nimport { two } from './torn.${end}';\nexport default [one, two];`);
+    }
+    write('imports-more.mjs', "import { one } from './whole.mjs';\nimport { more } from './whole.mjs';\nexport default [one, more];");
+    write('mistaken.mjs', '\nnowhere();');
+    await expect(loadPlugin(`./${file}`, folder)).rejects.toThrow(`cannot be loaded: ${place}`);
+  });
+
   it('may have a dialect that is an object of a class', async () => {
     const file = write('of-a-class.mjs', 'class Own { name = "own"; baseUrl = null; encode() {} decoder() {} decodeBody() {} decodeError() {} }\nexport default { name: "a/b", summary: "", schema: {}, apply() {}, dialects: [new Own()] }');
     expect((await loadPlugin(`./${file}`, folder)).dialects).toHaveLength(1);
