@@ -52,7 +52,10 @@ const isError: Holds = (value) => (value ?? null) === null || GatewayError.is(va
 const isDropped: Holds = (value) => isFields(value) && isText(value['by']) && isText(value['reason']) && isError(value['error']);
 const hasId: Holds = (value) => isFields(value) && isText(value['id']);
 const isMapping: Holds = (value) => isFields(value) && isText(value['externalId']);
-const isCandidate: Holds = (value) => isFields(value) && hasId(value['provider']) && hasId(value['model']) && isMapping(value['mapping']) && isNullOr(value['dropped'], isDropped);
+/** safety: a candidate without `answeredBy` would be taken for one that no provider answers, and its provider asked without a limit and without an attempt on record. */
+const isCandidate: Holds = (value) =>
+  isFields(value) && hasId(value['provider']) && hasId(value['model']) && isMapping(value['mapping']) && isText(value['target']) && Number.isFinite(value['weight']) &&
+  isNullOr(value['reasoning'], isFields) && isNullOr(value['note'], isFields) && isNullOr(value['answeredBy'], isText) && isNullOr(value['dropped'], isDropped);
 function isListOfCandidates(value: unknown, before: unknown): boolean {
   if (!Array.isArray(value)) return false;
   for (let at = 0; at < value.length; at++) if (!isSameOr(value[at], (before as unknown[])[at], isCandidate)) return false;
