@@ -89,7 +89,7 @@ describe('a tap that returns a value that its hook does not take', () => {
     ['route', 'a candidate without a provider', (candidates) => candidates.map((one: object) => ({ ...one, provider: {} }))],
     ['route', 'a candidate whose `dropped` is undefined', (candidates) => candidates.map((one: object) => ({ ...one, dropped: undefined }))],
     ['route', 'a candidate ruled out with a plain Error', (candidates) => candidates.map((one: object) => ({ ...one, dropped: { by: 'x', reason: 'r', error: new Error('plain') } }))],
-    ['route', 'a candidate without `answeredBy`, for which no limit would count', (candidates) => candidates.map(({ answeredBy: _, ...one }: { answeredBy: null }) => one)],
+    ['route', 'a candidate without `answeredBy`, for which no limit would count', (candidates) => candidates.map((one: object) => ({ ...one, answeredBy: undefined }))],
     ['route', 'a candidate with no more than a provider, a model and a mapping', (candidates) => candidates.map(({ provider, model, mapping }: Record<string, object>) => ({ provider, model, mapping, dropped: null }))],
     ['opened', 'an adjustment that is null', (source) => ({ ...source, adjustments: [null] })],
     ['chunk', 'a text that is undefined', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, text: undefined } : chunk)],
