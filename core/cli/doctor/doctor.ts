@@ -1,6 +1,7 @@
 /** `gateway doctor`: looks at all that a gateway with this config needs, and says of each part how it is and what to do. It serves nothing. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { within } from '../../cancellation.ts';
 import type { Config } from '../../config.ts';
 import { Exit, messageOf } from '../../exit.ts';
 import type { Output } from '../../host/command.ts';
@@ -47,10 +48,16 @@ async function ofConfig(file: string, { config, plugins, warnings }: Exclude<Doc
 const states: ReadonlySet<unknown> = new Set(['good', 'note', 'warning', 'fault']);
 const isFinding = (value: unknown): boolean => isFields(value) && typeof value['part'] === 'string' && typeof value['text'] === 'string' && states.has(value['state']);
 
-/** The findings of a plugin. They are checked, because a plugin may be JavaScript without types. */
-async function checkup(part: string, look: () => ReturnType<NonNullable<AnyPlugin['checkup']>> | undefined): Promise<readonly Finding[]> {
+const late = Symbol('late');
+
+/**
+ * The findings of a plugin. They are checked, because a plugin may be JavaScript without types.
+ * @param patienceMs safety: without it a plugin that waits for ever keeps back the findings of all; where nothing else is open, Node ends with exit code 13 and names the gateway, not the plugin
+ */
+export async function checkup(part: string, look: () => ReturnType<NonNullable<AnyPlugin['checkup']>> | undefined, patienceMs = 30_000): Promise<readonly Finding[]> {
   try {
-    const findings: unknown = (await look()) ?? [];
+    const findings: unknown = (await within(Promise.resolve(look()), patienceMs, late)) ?? [];
+    if (findings === late) throw new Error(`it did not answer within ${patienceMs / 1000} s`);
     if (Array.isArray(findings) && findings.every(isFinding)) return findings as Finding[];
     throw new TypeError('checkup() must give a list of { part, state, text, fix }, the state one of good, note, warning and fault');
   } catch (error) {

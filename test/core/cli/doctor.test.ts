@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, it } from 'vitest';
-import { roomText } from '../../../core/cli/doctor/doctor.ts';
+import { checkup, roomText } from '../../../core/cli/doctor/doctor.ts';
 import { RunningFile } from '../../../core/cli/running-files.ts';
 import { run } from '../../_kit/executable.ts';
 import { startRedis } from '../../_kit/servers.ts';
@@ -52,18 +52,23 @@ describe.concurrent('gateway doctor', () => {
       later: "return Promise.resolve([{ part: 'later', state: 'note', text: 'is well' }]);",
       throws: "throw new Error('no wish to look');",
       silent: '',
+      silentLater: 'return Promise.resolve();',
       odd: "return [{ part: 'odd', state: 'ok', text: 'is well' }];",
     };
     const { code, lines } = await examined({ plugins: Object.keys(plugins).map((name) => `./${name}.mjs`) }, (folder) => {
       for (const [name, text] of Object.entries(plugins)) writeFileSync(join(folder, `${name}.mjs`), plugin(name, text));
     });
-    expect(lines.filter((line) => /soon|later|throws|silent|odd/.test(line))).toEqual([
+    expect(lines.filter((line) => /soon|later|throws|silent|odd/i.test(line))).toEqual([
       '· soon is well',
       '· later is well',
       '✗ log/throws the plugin cannot check its part: no wish to look',
       '✗ log/odd the plugin cannot check its part: checkup() must give a list of { part, state, text, fix }, the state one of good, note, warning and fault',
     ]);
     expect(code).toBe(1);
+  });
+
+  it('says which plugin does not end its check, and does not wait for it', async ({ expect }) => {
+    expect(await checkup('log/waits', () => new Promise(() => {}), 50)).toEqual([{ part: 'log/waits', state: 'fault', text: 'the plugin cannot check its part: it did not answer within 0.05 s' }]);
   });
 
   it('says how the address of a proxy is written, and does not show it, because it may hold a password', async ({ expect }) => {
