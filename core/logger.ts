@@ -49,9 +49,17 @@ function toLine(facts: Facts): string {
 
 const mostCauses = 4;
 
-/** One line about an error: its name, its message, its causes, and the first line of its stack. */
+const ofNode = /\b(?:node:|native)|<anonymous>\)?$/;
+
+/** Where an error was thrown: the first line of its stack in a file. A line in Node itself, such as `JSON.parse (<anonymous>)`, does not say whose mistake it was. */
+function placeOf({ stack = '' }: Error): string | undefined {
+  const places = Array.from(stack.matchAll(/\n\s+at (.*)/g), ([, place]) => place);
+  return places.find((place) => !ofNode.test(place ?? '')) ?? places[0];
+}
+
+/** One line about an error: its name, its message, its causes, and its place. */
 function describe(error: Error, depth = 0): string {
-  const place = /\n\s+at (.*)/.exec(error.stack ?? '')?.[1];
+  const place = placeOf(error);
   const cause = error.cause instanceof Error && depth < mostCauses ? ` (${describe(error.cause, depth + 1)})` : '';
   return `${error.name}: ${error.message}${cause}${place === undefined ? '' : ` at ${place}`}`;
 }

@@ -104,6 +104,19 @@ describe('the process log', () => {
     expect(JSON.parse(written)).toMatchObject({ msg: text, [text]: text });
   });
   it('writes an error with its cause and its place', () => expect(line('x', { error: new TypeError('outer', { cause: new Error('inner') }) })).toMatch(/TypeError: outer \(Error: inner at .*small\.test\.ts/));
+  it.each<[string, () => unknown]>([
+    ['JSON', () => JSON.parse('{') as unknown],
+    ['a module of Node', () => new URL('no address')],
+    ['a module of Node, which is imported', () => readFileSync('/no/such/file')],
+  ])('writes the place in the code that called it, where an error comes from %s', (_, failing) => {
+    let error: unknown;
+    try {
+      failing();
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect((JSON.parse(line('x', { error })) as { error: string }).error).toMatch(/ at [^<>]*small\.test\.ts[^<>]*:\d+:\d+\)?$/);
+  });
   it.each<[string, unknown]>([['a big integer', 5n], ['a function', () => {}], ['a map', new Map()], ['a symbol', Symbol('x')]])('survives %s', (_, value) => expect(() => JSON.parse(line('x', { value })) as unknown).not.toThrow());
   it('survives an error that cannot be read', () => {
     const error = Object.defineProperty(new Error('x'), 'message', { get: () => { throw new Error('not to be read'); } });
