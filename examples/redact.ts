@@ -1,6 +1,6 @@
 /**
  * Masks e-mail addresses in the messages of callers and the answers of models, also in streams, where an address may come in two pieces.
- * Arguments of tool calls do not change. In the YAML: `- ./examples/redact.ts`.
+ * Arguments of tool calls, citations and the inputs of embeddings do not change. In the YAML: `- ./examples/redact.ts`, before plugins that refuse requests.
  */
 import { definePlugin, rewriteText } from 'model-gateway';
 import type { ChatRequest, TextRewriter } from 'model-gateway';

@@ -84,7 +84,7 @@ export interface Streaming extends Normalised {
 export interface Replying extends Arrived {
   readonly principal: Principal | null;
   readonly metadata: Metadata | null;
-  /** The request after `normalise`, or as it was parsed where a plugin refused it there. */
+  /** The request after `normalise`; where a plugin refused it there, as the plugins before that one left it. */
   readonly request: ChatRequest | null;
   readonly attempt: Attempt | null;
   /** HTTP status of the reply. */

@@ -9,6 +9,7 @@ import { Reply } from './reply.ts';
 import { createRequestId } from '../request-id.ts';
 import { Cancellation } from '../cancellation.ts';
 import { pendingTap } from '../taps/pending.ts';
+import { becomes } from '../taps/runners.ts';
 import type { Given } from '../taps/runners.ts';
 
 /** The data of a request at its arrival. */
@@ -166,9 +167,9 @@ interface Seen extends Replying {
 
 /** A request as plugins see it. The fields are read from the exchange and cannot be set; nothing can be added. safety: a tap that set the id or the metadata of a request would take its record away from it. */
 class View implements Seen {
-  readonly #exchange: Seen & Pick<Exchange, 'cancellation'>;
+  readonly #exchange: Omit<Seen, 'request'> & Pick<Exchange, 'cancellation' | 'request'>;
 
-  constructor(exchange: Seen & Pick<Exchange, 'cancellation'>) {
+  constructor(exchange: Omit<Seen, 'request'> & Pick<Exchange, 'cancellation' | 'request'>) {
     this.#exchange = exchange;
     Object.freeze(this);
   }
@@ -240,5 +241,8 @@ class View implements Seen {
   }
   get given(): Seen['given'] {
     return this.#exchange.given;
+  }
+  [becomes](request: ChatRequest): void {
+    this.#exchange.request = request;
   }
 }

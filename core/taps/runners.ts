@@ -36,6 +36,16 @@ function remember(value: unknown, { hook, plugin }: GuardedTap, context: unknown
   if ((hook === 'open' || hook === 'opened') && typeof value === 'object' && value !== null) (context as { readonly given?: Given[] } | undefined)?.given?.push({ source: value, plugin });
 }
 
+/** The name of the function by which a request takes what a tap of `normalise` has made of it. A symbol, so that no tap calls it by mistake. */
+export const becomes = Symbol('becomes');
+
+/** The value that a tap of a waterfall returned, checked. safety: a later tap may refuse the request, which is then on record, so what this tap has masked must stay masked. */
+function improved(value: unknown, before: unknown, { tap, context }: { tap: GuardedTap; context: unknown }): unknown {
+  const better = checked(value, before, tap);
+  if (tap.hook === 'normalise') (context as { readonly [becomes]?: (request: unknown) => void } | undefined)?.[becomes]?.(better);
+  return better;
+}
+
 /** safety: tapable ends a bail hook on null and false too; only a value decides. */
 const isDecision = (value: unknown): boolean => value !== undefined && value !== null && value !== false;
 
@@ -84,7 +94,7 @@ export const waterfall = (taps: readonly GuardedTap[]): Run => (first, context) 
   for (let at = 0; at < taps.length; at++) {
     const returned = decided(taps[at] as GuardedTap, value, context);
     if (isThenable(returned)) return waterfallLater(taps, { at, returned }, { value, context });
-    if (returned !== undefined && returned !== value) value = checked(returned, value, taps[at] as GuardedTap);
+    if (returned !== undefined && returned !== value) value = improved(returned, value, { tap: taps[at] as GuardedTap, context });
   }
   return value;
 };
@@ -95,7 +105,7 @@ async function waterfallLater(taps: readonly GuardedTap[], begun: Begun, { value
     const tap = taps[at] as GuardedTap;
     if (at > begun.at) throwIfOver(context);
     const returned = await awaited(at === begun.at ? begun.returned : decided(tap, value, context), tap, context);
-    if (returned !== undefined && returned !== value) value = checked(returned, value, tap);
+    if (returned !== undefined && returned !== value) value = improved(returned, value, { tap, context });
   }
   return value;
 }

@@ -42,6 +42,21 @@ describe('an attempt is on record', () => {
   });
 });
 
+describe('a request that a plugin refuses at normalise is on record', () => {
+  const never = (): Promise<never> => new Promise(() => {});
+  const refuse = (): never => {
+    throw new GatewayError('content_policy_violation', 'Not this.');
+  };
+
+  it.each<[string, () => unknown]>([['is refused', refuse], ['is refused later', async () => (await pause(1), refuse())], ['never ends', never]])('as the plugins before that one left it, where it %s', async (_, end) => {
+    const masks = probe(({ hooks }) => hooks.normalise.tap((request) => ({ ...request, messages: [{ role: 'user', content: 'masked' }] })), 'test/masks');
+    const ends = probe(({ hooks }) => hooks.normalise.tap(end as never), 'test/ends');
+    const { chat, records } = await gatewayOf(oneUpstream((await provider()).url, { routing: { default: { timeout_ms: { total: 500 } } } }), { plugins: [masks, ends] });
+    await chat({});
+    expect(records).toMatchObject([{ error: { plugin: 'test/ends' }, request: { messages: [{ content: 'masked' }] } }]);
+  });
+});
+
 describe('a finish reason is on record', () => {
   it('in the unified form and in that of the provider', async () => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
