@@ -74,7 +74,7 @@ export async function loadConfig(file: string, options: LoadOptions): Promise<Lo
 
   const plugins = await resolvePlugins(main, options, findings);
   files.push(...plugins.absent);
-  const known = knownDialects(plugins.loaded.map(({ plugin }) => plugin), plugins.isComplete);
+  const known = knownDialects(plugins.loaded.map(({ plugin }) => plugin), { isComplete: plugins.isComplete, shipped: options.shippedPlugins });
   const validator = rootValidator(known.settings.keys());
   for (const reading of readingsOf(main)) validateReading(reading, validator, findings);
 

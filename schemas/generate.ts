@@ -110,7 +110,7 @@ function modern(schema: unknown): unknown {
 export async function shippedSchemas(): Promise<object[]> {
   const loadPlugin = createPluginLoader(pluginsFolder);
   const plugins = await Promise.all(shippedNames.map((name) => loadPlugin(name, fileURLToPath(root))));
-  return [schemaWith(knownDialects(plugins, true).settings.keys()), ...plugins.map(({ schema = noOptions }) => schema)];
+  return [schemaWith(knownDialects(plugins, { isComplete: true }).settings.keys()), ...plugins.map(({ schema = noOptions }) => schema)];
 }
 
 const validatorsHead = `// Written by npm run generate. Ajv's code for schemas, by the hash of each.

@@ -8,5 +8,5 @@ import { knownDialects } from './providers.ts';
 export function editorSchema(plugins: readonly NamedPlugin[]): object {
   const byName = new Map(plugins.toReversed().map((named) => [named.use, named.plugin]));
   const documented = Array.from(byName, ([name, { summary, schema = noOptions }]) => ({ name, summary, schema }));
-  return compose(documented, [...knownDialects([...byName.values()], true).settings.keys()]);
+  return compose(documented, [...knownDialects([...byName.values()], { isComplete: true }).settings.keys()]);
 }

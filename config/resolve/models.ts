@@ -65,11 +65,12 @@ export function offerOf(entries: Entries<ModelBlock>, { providers, main }: Pick<
 
 /** Resolves the entries that passed the schema. Faults are reported to `findings`. */
 export function resolveModels(entries: Entries<WholeModel>, facts: ModelFacts, findings: Findings): Model[] {
+  const absentDialects = new Set<string>();
   return [...entries.values()].filter(({ isSound }) => isSound).map((entry) => {
     for (const layer of entry.layers as readonly Layer<ModelBlock>[]) {
       checkDates(layer, findings);
       checkPrices(layer, findings);
-      for (const mapping of mappingsIn(layer.value)) checkMapping(layer, mapping, { ...facts, findings });
+      for (const mapping of mappingsIn(layer.value)) checkMapping(layer, mapping, { ...facts, absentDialects, findings });
     }
     if (entry.value.providers.length === 0) findings.error(placeOf(entry), 'needs "providers"', 'no included file has a model with this id');
     else if (!isWildcard(entry.value)) askForPrice(entry, findings);
@@ -179,16 +180,21 @@ function takesBudget({ providerId, externalId, dialect }: MappingBlock, id: stri
 }
 
 interface CheckContext extends ModelFacts {
+  /** Dialects of included files that are reported already. */
+  readonly absentDialects: Set<string>;
   readonly findings: Findings;
 }
 
-function checkMapping(layer: Layer<ModelBlock>, [mapping, path]: readonly [MappingBlock, Path], { providers, known, main, findings }: CheckContext): void {
+function checkMapping(layer: Layer<ModelBlock>, [mapping, path]: readonly [MappingBlock, Path], { providers, known, main, absentDialects, findings }: CheckContext): void {
   const { providerId, dialect, reasoning } = mapping;
   const place = (...inside: string[]): Place => placeOf(layer, ...path, ...inside);
   if (!providers.has(providerId) && layer.reading === main) {
     findings.errorOfName(place('providerId'), `no provider is called "${providerId}"`, didYouMean(providerId, providers.keys()) ?? 'add it to `providers`');
   }
-  if (dialect !== undefined && !isKnownDialect(dialect, known)) {
+  // a plugin that is missing in the list would be a fault of dozens of mappings of the catalogue, and hide the faults of the config file itself
+  const isTold = layer.reading !== main && (!providers.has(providerId) || absentDialects.has(dialect ?? ''));
+  if (dialect !== undefined && !isTold && !isKnownDialect(dialect, known)) {
+    if (known.unlisted.has(`dialects/${dialect}`)) absentDialects.add(dialect);
     findings.error(place('dialect'), `no loaded plugin has the dialect "${dialect}"`, dialectHint(dialect, known));
   }
   const { efforts = null, auto_effort: auto = null, max_tokens: budget = false } = typeof reasoning === 'boolean' ? {} : reasoning;

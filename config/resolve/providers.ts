@@ -22,6 +22,8 @@ export interface KnownDialects {
   readonly served: ReadonlySet<string>;
   /** Names of the provider settings that dialects declare. */
   readonly settings: ReadonlySet<string>;
+  /** Shipped plugins that the config does not list. */
+  readonly unlisted: ReadonlySet<string>;
   /** Whether every plugin was loaded. Where one is missing, an unknown dialect may be the missing plugin's, so it is no fault. */
   readonly isComplete: boolean;
 }
@@ -32,14 +34,15 @@ const ownFields = new Set(['dialect', 'base_url', 'api_key', 'auth', 'trains_on_
 
 /**
  * Collects the dialects and their settings from plugins.
- * @param isComplete whether `plugins` are all plugins of the list
+ * @param list.isComplete whether `plugins` are all plugins of the list. `shipped`: the names of all plugins that ship
  */
-export function knownDialects(plugins: readonly AnyPlugin[], isComplete: boolean): KnownDialects {
+export function knownDialects(plugins: readonly AnyPlugin[], { isComplete, shipped = [] }: { readonly isComplete: boolean; readonly shipped?: readonly string[] }): KnownDialects {
   const dialects = new Map(plugins.flatMap((plugin) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
   return {
     dialects,
     served: new Set(plugins.flatMap((plugin) => plugin.serves ?? [])),
     settings: new Set([...dialects.values()].flatMap(({ settings = {} }) => Object.keys(settings))),
+    unlisted: new Set(shipped.filter((one) => plugins.every(({ name }) => name !== one))),
     isComplete,
   };
 }
@@ -49,10 +52,11 @@ const namesOf = ({ dialects, served }: KnownDialects): string[] => [...dialects.
 /** Whether a loaded plugin has this dialect, or a plugin that could not be loaded may have it. */
 export const isKnownDialect = (name: string, known: KnownDialects): boolean => !known.isComplete || known.dialects.has(name) || known.served.has(name);
 
-/** The hint for an unknown dialect: the nearest known name, or all known names. */
+/** The hint for an unknown dialect: the plugin of this name, the nearest known name, or all known names. */
 export function dialectHint(name: string, known: KnownDialects): string {
+  if (known.unlisted.has(`dialects/${name}`)) return `add dialects/${name} to \`plugins\``;
   const names = namesOf(known).toSorted();
-  return didYouMean(name, names) ?? (names.length === 0 ? 'no plugin of the list has a dialect, and one that is not listed does not run' : `one of ${names.join(', ')}`);
+  return didYouMean(name, names) ?? (names.length === 0 ? 'no plugin of the list has a dialect, and one that is not listed does not run; `gateway init` writes the whole list' : `one of ${names.join(', ')}`);
 }
 
 /** Resolves the entries that passed the schema. Faults are reported to `findings`. */

@@ -258,6 +258,15 @@ describe('included files', () => {
     ]);
   });
 
+  test('report a dialect whose plugin is not listed once, and not for providers that the config does not have', async () => {
+    const two = (id: string): string => `  - { id: ${id}, free: true, providers: [{ providerId: up, dialect: openai-chat }, { providerId: absent, dialect: openai-chat }] }\n`;
+    const yaml = 'include: [./catalogue/*.yaml]\nproviders: { up: { dialect: second, base_url: "http://127.0.0.1:9", api_key: none } }\nplugins: [dialects/second]\nlimits: [{ by: all }]';
+    expect(await faults({ 'gateway.config.yaml': yaml, 'catalogue/one.yaml': `models:\n${two('a')}${two('b')}` })).toEqual([
+      'catalogue/one.yaml:2:65 models[0].providers[0].dialect: no loaded plugin has the dialect "openai-chat", add dialects/openai-chat to `plugins`',
+      'gateway.config.yaml:4:10 limits[0]: limits nothing, add requests_per_minute, tokens_per_minute, concurrent or budget',
+    ]);
+  });
+
   test('may include each other without end', async () => {
     const { models } = await loadGood({ 'gateway.config.yaml': main, 'catalogue/one.yaml': `include: [../gateway.config.yaml, ./two.yaml]\nmodels:\n${model('a')}`, 'catalogue/two.yaml': 'include: [./one.yaml]\n' });
     expect(models.map(({ id }) => id)).toEqual(['a', 'b']);
