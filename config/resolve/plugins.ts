@@ -7,7 +7,7 @@ import type { AnyPlugin, LoadedPlugin } from '../../core/host/plugin.ts';
 import { isFields, listOf } from '../../core/wire/fields.ts';
 import type { Findings, Place } from '../problems.ts';
 import type { Reading } from '../read.ts';
-import { lineOf } from '../source.ts';
+import { lineOf, locate } from '../source.ts';
 import type { Path } from '../source.ts';
 import { validateOptions } from '../validate/validate.ts';
 
@@ -70,7 +70,7 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
       named.push({ use, plugin });
       reportSpokenTwice(plugin, place, { speakers, findings });
       validateOptions({ reading: main, base: path, value: options }, plugin, findings);
-      loaded.push({ plugin, options });
+      loaded.push({ plugin, options, ...(place.path.length > 0 && { writtenAt: placeText(place) }) });
       entries.push({ use, with: asWritten(options, path, main) as Record<string, unknown> });
     } catch (thrown) {
       isComplete = false;
@@ -100,6 +100,11 @@ function wantedPlugins({ source, value }: Reading, shipped: readonly string[]): 
     const isWhole = typeof use === 'string' && use !== '' && isFields(options);
     return isWhole ? [{ use, options: structuredClone(options), path, place: { source, path: ['plugins', index, 'use'] } }] : [];
   });
+}
+
+function placeText({ source, path }: Place): string {
+  const { file, line, col } = locate(source, path, 'value');
+  return `${file}:${line}:${col}`;
 }
 
 /** A copy of a value in which each expanded scalar has its text from before the expansion. */

@@ -102,9 +102,9 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   };
 
   try {
-    for (const { plugin, options } of ordered(plugins)) {
+    for (const { plugin, options, writtenAt } of ordered(plugins)) {
       watch.enter(plugin.name);
-      const teardown = blame(plugin.name, () => plugin.apply(gatewayOf(plugin.name, createLogger(write, { plugin: plugin.name })), options));
+      const teardown = blame({ plugin: plugin.name, writtenAt }, () => plugin.apply(gatewayOf(plugin.name, createLogger(write, { plugin: plugin.name })), options));
       if (teardown !== undefined) teardowns.push({ plugin: plugin.name, run: teardown });
     }
     watch.seal();
@@ -160,18 +160,20 @@ function fieldKindsOf(plugins: readonly LoadedPlugin[]): FieldKinds {
 /** How long the gateway waits for the teardown of a plugin: as long as for a tap of `close`. safety: a teardown that never ends would block the end of the process, and the teardown of the plugins after it. */
 const teardownMs = 10_000;
 
-function blame<T>(plugin: string, work: () => T): T {
+/** Runs `apply` of a plugin. Where it refuses, its options are the usual reason, so the error names their place in the file. */
+function blame<T>({ plugin, writtenAt }: { readonly plugin: string; readonly writtenAt: string | undefined }, work: () => T): T {
+  const refusal = (why: unknown): string => `${writtenAt === undefined ? '' : `${writtenAt} `}${refusalOf(plugin, why)}`;
   let result: T;
   try {
     result = work();
   } catch (cause) {
-    throw new Error(refusalOf(plugin, cause), { cause });
+    throw new Error(refusal(cause), { cause });
   }
   if (result instanceof Promise) {
     result.catch(() => {});
-    throw new Error(refusalOf(plugin, 'apply() must be synchronous; open things in the boot hook.'));
+    throw new Error(refusal('apply() must be synchronous; open things in the boot hook.'));
   }
-  if (result !== undefined && typeof result !== 'function') throw new Error(refusalOf(plugin, 'apply() may return a teardown, which is a function, or nothing.'));
+  if (result !== undefined && typeof result !== 'function') throw new Error(refusal('apply() may return a teardown, which is a function, or nothing.'));
   return result;
 }
 

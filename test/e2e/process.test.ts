@@ -106,7 +106,7 @@ describe.concurrent('the command line', () => {
     const file = join(folder, 'gateway.config.yaml');
     writeFileSync(file, 'providers: { mock: {} }\nplugins: [stream/mock, { use: log/journal, with: { store: postgres } }]');
     const { code, stderr } = await run(['check', '--config', file]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining('The plugin "log/journal" refuses to start: `store: postgres` needs `url`')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`${file}:2:31 The plugin "log/journal" refuses to start: \`store: postgres\` needs \`url\``)]);
     expect(readdirSync(folder)).toEqual(['gateway.config.yaml']);
     rmSync(folder, { recursive: true });
   });
