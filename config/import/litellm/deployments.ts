@@ -25,11 +25,15 @@ export interface Deployment {
 /** Parameters of a request that LiteLLM sets for its callers. */
 const ofRequests = new Set(['temperature', 'max_tokens', 'max_completion_tokens', 'top_p', 'top_k', 'seed', 'stop', 'n', 'presence_penalty', 'frequency_penalty', 'reasoning_effort', 'thinking', 'response_format', 'user', 'logit_bias', 'tools', 'tool_choice', 'extra_body', 'allowed_openai_params', 'verbosity', 'service_tier', 'dimensions', 'encoding_format', 'input_type']);
 /** Parameters that other parts of this import read, or that describe what the gateway does in any case. */
-const readElsewhere = ['model', 'custom_llm_provider', 'rpm', 'tpm', 'weight', 'order', 'timeout', 'stream_timeout', 'max_retries', 'num_retries', 'max_parallel_requests', 'max_budget', 'budget_duration', 'input_cost_per_token', 'output_cost_per_token', 'cache_read_input_token_cost', 'cache_creation_input_token_cost', 'drop_params', 'litellm_credential_name', 'api_type', 'stream', 'merge_reasoning_content_in_choices'];
+const readElsewhere = ['model', 'custom_llm_provider', 'rpm', 'tpm', 'weight', 'order', 'timeout', 'max_parallel_requests', 'max_budget', 'budget_duration', 'input_cost_per_token', 'output_cost_per_token', 'cache_read_input_token_cost', 'cache_creation_input_token_cost', 'drop_params', 'litellm_credential_name', 'api_type', 'stream', 'merge_reasoning_content_in_choices'];
 /** Kinds of models for which the gateway has no endpoint. */
 const otherModes = new Set(['image_generation', 'image_edit', 'audio_transcription', 'audio_speech', 'rerank', 'moderation', 'completion', 'batch', 'ocr', 'video_generation', 'realtime', 'search', 'vector_store']);
 
+const retriesOfName = 'retries belong to the name that callers ask for: `retry` and `max_attempts` of its policy under routing.models';
 const advice: Readonly<Record<string, string>> = {
+  num_retries: retriesOfName,
+  max_retries: retriesOfName,
+  stream_timeout: 'plain requests and streams have the same limits: timeout_ms.first_byte and timeout_ms.idle',
   mock_response: 'here a provider with `dialect: mock` answers without a network, by its own script (plugins/stream/mock)',
   tags: 'a policy with `rules` picks candidates by key or metadata (docs/staying-up.md)',
   tag_regex: 'a policy with `rules` picks candidates by key or metadata (docs/staying-up.md)',

@@ -84,6 +84,14 @@ describe('an entry of model_list', () => {
     expect(pick(await configOf(yaml))).toEqual(expected);
   });
 
+  test.each([
+    ['stream_timeout: 20', 'plain requests and streams have the same limits: timeout_ms.first_byte and timeout_ms.idle'],
+    ['num_retries: 1', 'retries belong to the name that callers ask for: `retry` and `max_attempts` of its policy under routing.models'],
+    ['max_retries: 0', 'retries belong to the name that callers ask for: `retry` and `max_attempts` of its policy under routing.models'],
+  ])('lists its own %s', async (setting, todo) => {
+    expect(await noteOf(entry(`model: groq/a, ${setting}`))).toContain(`1: model_list[0].litellm_params.${setting.split(':')[0]}: ${todo}`);
+  });
+
   test('that shares its provider gets no limit by provider, and this is listed', async () => {
     const { notes, loaded } = await imported('model_list:\n  - { model_name: a, litellm_params: { model: groq/a, max_parallel_requests: 2 } }\n  - { model_name: b, litellm_params: { model: groq/b } }\n');
     expect(loaded.ok && loaded.config.limits).toEqual([]);
