@@ -33,7 +33,7 @@ export function resolveTls({ value, source }: Reading, files: string[], findings
     findings.error(at(fault.name), fault.text, fault.fix);
     return null;
   }
-  warnOfEnd(Date.parse(new X509Certificate(cert).validTo), (text, fix) => findings.warn(at('cert'), text, fix));
+  warnOfDates(new X509Certificate(cert), (text, fix) => findings.warn(at('cert'), text, fix));
   return { cert, key: new Secret(key) };
 }
 
@@ -63,8 +63,12 @@ function codeOf(run: () => unknown): string | null {
   }
 }
 
-function warnOfEnd(endsAt: number, warn: (text: string, fix: string) => void): void {
-  if (endsAt - Date.now() > warnBeforeMs) return;
-  const when = new Date(endsAt).toISOString().slice(0, 10);
-  warn(endsAt < Date.now() ? `the certificate has expired on ${when}` : `the certificate expires on ${when}`, 'renew it; the gateway uses the new one as soon as the files have changed');
+function warnOfDates({ validFrom, validTo }: X509Certificate, warn: (text: string, fix: string) => void): void {
+  const [beginsAt, endsAt] = [Date.parse(validFrom), Date.parse(validTo)];
+  const day = (at: number): string => new Date(at).toISOString().slice(0, 10);
+  if (beginsAt > Date.now()) warn(`the certificate is not valid before ${day(beginsAt)}`, 'name one that is valid now, or set the clock of this machine');
+  else if (endsAt < Date.now()) warn(`the certificate has expired on ${day(endsAt)}`, renew);
+  else if (endsAt - Date.now() <= warnBeforeMs) warn(`the certificate expires on ${day(endsAt)}`, renew);
 }
+
+const renew = 'renew it; the gateway uses the new one as soon as the files have changed';

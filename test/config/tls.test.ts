@@ -2,8 +2,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
+import type { Loaded } from '../../config/load.ts';
 import { headline } from '../../config/problems.ts';
-import { certificate } from '../_kit/certificate.ts';
+import { certificate, datedCertificate } from '../_kit/certificate.ts';
 import { folderOf } from './folder.ts';
 import { options } from './plugins.ts';
 
@@ -11,11 +12,15 @@ const { cert, key } = certificate('DNS:one.example');
 const other = certificate('DNS:two.example');
 const withPassphrase = generateKeyPairSync('ec', { namedCurve: 'P-256', publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'secret' } }).privateKey;
 
-async function problemsOf(pair: { cert: string; key: string }): Promise<string[]> {
+async function loadPair(pair: { cert: string; key: string }): Promise<Loaded> {
   const yaml = 'server:\n  tls: { cert: ./c.pem,\n    key: ./k.pem }\nproviders: { mock: {} }\nmodels: [{ id: a, free: true, providers: [{ providerId: mock }] }]\n';
   const file = `${folderOf({ 'gateway.config.yaml': yaml, 'c.pem': pair.cert, 'k.pem': pair.key })}/gateway.config.yaml`;
-  const loaded = await loadConfig(file, options({}));
-  return loaded.ok ? [] : loaded.problems.map((problem) => headline(problem).replace(`${file}:`, ''));
+  return await loadConfig(file, options({}));
+}
+
+async function problemsOf(pair: { cert: string; key: string }): Promise<string[]> {
+  const loaded = await loadPair(pair);
+  return loaded.ok ? [] : loaded.problems.map((problem) => headline(problem).replace(/^.*?\.yaml:/, ''));
 }
 
 test('a matching pair is accepted, with a chain after the certificate', async () => {
@@ -33,4 +38,12 @@ test.each<[string, { cert: string; key: string }, RegExp]>([
 ])('%s is reported as such', async (_, pair, wanted) => {
   const problems = await problemsOf(pair);
   expect(problems).toEqual([expect.stringMatching(wanted)]);
+});
+
+test.each<[string, [from: number, to: number], string]>([
+  ['that begins in the future', [2900, 2901], 'the certificate is not valid before 2900-01-01, name one that is valid now, or set the clock of this machine'],
+  ['that has ended', [2001, 2002], 'the certificate has expired on 2002-01-01, renew it; the gateway uses the new one as soon as the files have changed'],
+])('a certificate %s is a warning', async (_, [from, to], wanted) => {
+  const loaded = await loadPair(datedCertificate(from, to));
+  expect(loaded.ok && loaded.warnings.map(({ path, message, hint }) => [path, `${message}, ${hint}`])).toEqual([['server.tls.cert', wanted]]);
 });
