@@ -11,7 +11,7 @@ import type { Source } from './source.ts';
 import { parseSource } from './source.ts';
 import { yaml } from './yaml/parser.ts';
 import { readShipped } from './yaml/shipped.ts';
-import { brokenAliases, endlessAliases, inWords, rangeOf } from './yaml/faults.ts';
+import { brokenAliases, endlessAliases, faultyLines, inWords, rangeOf } from './yaml/faults.ts';
 
 /** One file as it was read, and the files that it includes. */
 export interface Reading {
@@ -131,6 +131,9 @@ function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed
   const { document } = source;
   const { isMap, isScalar } = yaml();
   const faults = [...document.errors, ...document.warnings];
+  const lines = faults.length > 0 ? faultyLines(source.text) : [];
+  for (const { range, message, fix } of lines) findings.errorAt({ source, range }, message, fix);
+  if (lines.length > 0) return unread();
   let line = 0;
   for (const fault of faults) {
     const place = source.position(fault.pos);

@@ -36,16 +36,28 @@ export function inWords({ code, message }: Pick<YAMLError, 'code' | 'message'>):
   return { message: `not valid YAML: ${message}`, fix: fixes.find(([piece]) => piece.test(message))?.[1] ?? null };
 }
 
-interface BrokenAlias {
+interface Fault {
   readonly range: Range;
   readonly message: string;
   readonly fix: string;
 }
 
+/** The marks that Git writes around two versions, and indentation with blanks that a chat or a web page puts in the place of spaces. */
+const strangeLines = /^(?:(?<mark>(?:<{7}|\|{7}|={7}|>{7})(?=[ \r]|$).*)| *(?<blank>[\u00a0\u2000-\u200b\u202f\u3000]+))/gm;
+
+/** Lines that are the reason for all other faults of the file. The reader's own messages about them would lead astray. */
+export const faultyLines = (text: string): readonly Fault[] =>
+  Array.from(text.matchAll(strangeLines), ({ 0: { length }, index, groups }) => {
+    const range: Range = [index, index + length];
+    if (groups?.['mark'] !== undefined) return { range, message: 'not valid YAML: this line is a mark of a merge that is not finished', fix: 'keep one of the two versions, and remove the marks' };
+    const code = (groups?.['blank'] ?? '').charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
+    return { range, message: `not valid YAML: this line begins with another character than a space, U+${code}`, fix: 'write spaces' };
+  });
+
 /** The aliases that have no value, or one of the wrong kind: the reader reports that there is one, but not its place. */
-export function brokenAliases(document: Document): readonly BrokenAlias[] {
+export function brokenAliases(document: Document): readonly Fault[] {
   const { isMap, isSeq, visit } = yaml();
-  const broken: BrokenAlias[] = [];
+  const broken: Fault[] = [];
   const add = ({ range }: Node, message: string, fix: string): void => void (range && broken.push({ range: [range[0], range[1]], message: `not valid YAML: ${message}`, fix }));
   visit(document, {
     Alias(_, alias: Alias, ancestors) {
@@ -58,8 +70,8 @@ export function brokenAliases(document: Document): readonly BrokenAlias[] {
 }
 
 /** The aliases that are inside the value that they name: such a value would have no end. */
-export function endlessAliases(document: Document): readonly BrokenAlias[] {
-  const endless: BrokenAlias[] = [];
+export function endlessAliases(document: Document): readonly Fault[] {
+  const endless: Fault[] = [];
   yaml().visit(document, {
     Alias(_, alias: Alias, ancestors) {
       // cost: resolving an alias searches the document
