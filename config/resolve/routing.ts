@@ -62,15 +62,21 @@ const nameOf = (choice: WrittenChoice): string => (typeof choice === 'string' ? 
 const isAbsent = (name: string): string => `no declared provider serves "${name}", so it is left out`;
 const resolveChoice = (choice: WrittenChoice): ModelChoice => ({ model: nameOf(choice), weight: typeof choice === 'string' ? 1 : (choice.weight ?? 1) });
 
-function checkPolicy(entry: Entry<PolicyBlock>, { ids, aliases, absent }: Names, findings: Findings): void {
-  const hintFor = (name: string): string | null => {
-    const root = aliases.get(name);
-    return root === undefined ? didYouMean(name, ids) : `it is an alias, write its root id "${root}"`;
-  };
+/** What to write in place of a name that no model has as its id. */
+function hintFor(name: string, { ids, aliases, policies }: Names): string | null {
+  const root = aliases.get(name);
+  if (root !== undefined) return `it is an alias, write its root id "${root}"`;
+  if (policies.has(name)) return 'it is a policy, and models are named here: write the ids of its candidates';
+  const bare = name.slice(name.indexOf('/') + 1);
+  return bare !== name && ids.has(bare) ? `write "${bare}": a candidate is a model, with all its providers` : didYouMean(name, ids);
+}
+
+function checkPolicy(entry: Entry<PolicyBlock>, names: Names, findings: Findings): void {
+  const { ids, absent } = names;
   const { candidates, fallbacks = [], rules = [] } = entry.value;
   if (candidates === undefined && absent.has(entry.id)) findings.warn(keyOf(entry), isAbsent(entry.id));
   else if (candidates === undefined && !ids.has(entry.id)) {
-    findings.errorOfName(keyOf(entry), `no model has the id "${entry.id}"`, hintFor(entry.id) ?? 'name a model, or add `candidates`');
+    findings.errorOfName(keyOf(entry), `no model has the id "${entry.id}"`, hintFor(entry.id, names) ?? 'name a model, or add `candidates`');
   }
   const check = (choices: readonly WrittenChoice[], ...path: Path): void => {
     choices.forEach((choice, index) => {
@@ -78,7 +84,7 @@ function checkPolicy(entry: Entry<PolicyBlock>, { ids, aliases, absent }: Names,
       const place = placeOf(entry, ...path, index, ...(typeof choice === 'string' ? [] : ['model']));
       if (choices.findIndex((other) => nameOf(other) === name) < index) findings.error(place, `"${name}" is in the list twice`, 'leave one of them out');
       if (absent.has(name)) findings.warn(place, isAbsent(name));
-      else if (!ids.has(name)) findings.errorOfName(place, `no model has the id "${name}"`, hintFor(name));
+      else if (!ids.has(name)) findings.errorOfName(place, `no model has the id "${name}"`, hintFor(name, names));
     });
     if (choices.length > 0 && choices.every((choice) => absent.has(nameOf(choice)))) findings.errorOfName(placeOf(entry, ...path), 'none of these models is served here', 'name another one, or declare a provider that serves one of them');
   };
