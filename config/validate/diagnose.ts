@@ -47,7 +47,7 @@ const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) =>
   additionalProperties(error) {
     const key = textParam(error, 'additionalProperty');
     if (error.instancePath === '' && keysOfOthers.has(key)) return { message: 'is a key of another gateway', hint: `make a config for this one from that file: gateway import ${keysOfOthers.get(key)} FILE`, key };
-    return { message: 'unknown key', hint: didYouMean(key, siblings(error)), key };
+    return { message: 'unknown key', hint: keyHint(key, siblings(error)), key };
   },
   required: (error) => ({ message: `needs "${textParam(error, 'missingProperty')}"` }),
   type(error, origin) {
@@ -80,6 +80,13 @@ const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) =>
   anyOf: (error) => ({ message: 'fits none of the forms that are allowed here', hint: wantedText(error) }),
   oneOf: (error) => ({ message: 'fits none of the forms that are allowed here', hint: wantedText(error) }),
 };
+
+/** What an unknown key was probably meant to be: `rpm` means `requests_per_minute`, and `port:4000` in a flow map is a key without a value. */
+function keyHint(key: string, known: readonly string[]): string | null {
+  if (/[^:]:./.test(key) && known.includes(key.slice(0, key.indexOf(':')))) return 'write a space after the colon';
+  const whole = known.find((name) => name.includes('_') && name.split('_').map((word) => word.charAt(0)).join('') === key);
+  return whole === undefined ? didYouMean(key, known) : `did you mean "${whole}"?`;
+}
 
 const plain = (error: ErrorObject): Sentence => ({ message: error.message ?? `breaks the rule "${error.keyword}"` });
 
@@ -153,7 +160,9 @@ function millisecondsOf(text: string): number | null {
 function typeHint(error: ErrorObject, { source, expansion, pathOf }: Origin, wanted: readonly string[]): string | null {
   const data: unknown = error.data;
   const path = pathOf(error);
+  if (typeof data === 'object' && source.text.startsWith('{{', source.find(path).value?.[0])) return 'this template was not filled in; a variable of the environment is written as ${NAME}';
   if (typeof data === 'object' && wanted.includes('array')) return 'begin each entry with "- "';
+  if (Array.isArray(data) && wanted.includes('object')) return 'a map has lines of the form "name: value", without "- "';
   if (typeof data === 'string' && wanted.includes('object') && /^[\w-]+:(?!\/\/)\S/.test(data)) return 'write a space after the colon';
   const { required = [] } = schemaOf(error);
   if (typeof data === 'string' && wanted.includes('object') && required.length > 0) return `write { ${required.map((name) => `${name}: …`).join(', ')} }`;
