@@ -33,6 +33,7 @@ export function inWords({ code, message }: Pick<YAMLError, 'code' | 'message'>):
   if (code === 'DUPLICATE_KEY') return { message: 'this key is in the same map twice', fix: 'remove one of them' };
   if (code === 'MULTIPLE_DOCS') return { message: 'not valid YAML: a second document begins here', fix: 'remove the line ---' };
   if (unclosed.test(message)) return { message: 'not valid YAML: this quote is not closed', fix: 'end the text with the quote that it begins with' };
+  if (message.startsWith('Maximum call stack')) return { message: 'not valid YAML: the values from here on are nested too deeply', fix: 'a { or [ may be written too often' };
   return { message: `not valid YAML: ${message}`, fix: fixes.find(([piece]) => piece.test(message))?.[1] ?? null };
 }
 

@@ -206,6 +206,10 @@ describe('false from the environment', () => {
   });
 });
 
+test('a file that is nested too deeply says so', async () => {
+  expect(await faults({ 'gateway.config.yaml': `x: ${'['.repeat(20_000)}${']'.repeat(20_000)}\n` })).toEqual([expect.stringMatching(/^gateway\.config\.yaml:1:\d+ not valid YAML: the values from here on are nested too deeply, /)]);
+});
+
 describe('included files', () => {
   const main = `include: [./catalogue/*.yaml]\nproviders: { mock: {} }\nmodels:\n${model('b', ', name: Ours')}`;
 
