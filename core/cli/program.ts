@@ -173,7 +173,7 @@ async function check(flags: FlagValues): Promise<void> {
   if (faults.length > 0) throw new Exit(1, formatProblems(faults));
   const trial = await startGateway({ ...loaded, write: toStderr, isTrial: true }).catch(exit);
   await trial.close();
-  output.print(`${file} is fine: ${contentsOf(config)}, ${counted(config.plugins.length, 'plugin')}\n`);
+  output.print(`${file} is fine: ${contentsOf(config)}, ${counted(config.plugins.length, 'plugin')}\n${config.models.length + config.wildcards.length > 0 ? '' : 'It serves no model, so callers can ask for nothing: add models, or include: [model-gateway/config/catalogue/*.yaml]\n'}`);
 }
 
 async function init(): Promise<void> {

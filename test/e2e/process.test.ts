@@ -101,6 +101,15 @@ describe.concurrent('the command line', () => {
     rmSync(folder, { recursive: true });
   });
 
+  test('says in check that a config serves no model', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-check-'));
+    const file = join(folder, 'gateway.config.yaml');
+    writeFileSync(file, 'providers: { mock: {} }\nplugins: [stream/mock]');
+    const { code, stdout, stderr } = await run(['check', '--config', file]);
+    expect([code, stdout, stderr]).toEqual([0, expect.stringMatching(/is fine: 0 models.*\nIt serves no model, so callers can ask for nothing: add models, or include: \[model-gateway\/config\/catalogue\/\*\.yaml\]\n$/), '']);
+    rmSync(folder, { recursive: true });
+  });
+
   test('finds in check what a start would refuse, because check applies plugins too', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-check-'));
     const file = join(folder, 'gateway.config.yaml');
