@@ -21,6 +21,8 @@ type CommandLine =
   | { readonly kind: 'other'; readonly args: readonly string[] };
 
 export function parseCommandLine([first = 'start', ...others]: readonly string[]): CommandLine {
+  const [asked = '-'] = others;
+  if (first === 'help' && !asked.startsWith('-')) return parseCommandLine([...others, '--help']);
   if (['version', '--version', '-v'].includes(first)) return { kind: 'version' };
   if (['help', '--help', '-h'].includes(first)) return { kind: 'overview' };
   const args = first.startsWith('-') ? ['start', first, ...others] : [first, ...others];
@@ -77,7 +79,7 @@ export function parseArguments(command: CommandSpec, args: readonly string[]): A
   const options = optionsOf(flags);
   const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
   for (const token of tokens) {
-    if (token.kind === 'positional' && words === undefined) throw new UsageError(`unexpected "${token.value}" after gateway ${name}`);
+    if (token.kind === 'positional' && words === undefined) throw new UsageError(`unexpected "${token.value}" after gateway ${name}${coreCommands.some((one) => one.name === token.value) ? `. The command comes before its options: gateway ${token.value} …` : ''}`);
     if (token.kind === 'option' && !Object.hasOwn(flags, token.name)) throw new UsageError(`unknown option ${token.rawName}.${nearFlag(token.name, flags)} See gateway ${name} --help`);
   }
   const { values, positionals } = parseStrictly(args, options);

@@ -45,9 +45,13 @@ describe('the command line', () => {
   it.each<[string, RegExp]>([
     ['start --help', /^gateway start: .*--port/s],
     ['check -h', /^gateway check: .*--config/s],
+    ['help check', /^gateway check: .*--config/s],
+    ['help keys create', /^gateway keys create: .*--name/s],
   ])('helps with "gateway %s"', (line, text) => expect(parse(line)).toEqual({ kind: 'help', text: expect.stringMatching(text) }));
 
   it('offers no flag in help that the command does not take', () => expect(parse('check --help')).toEqual({ kind: 'help', text: expect.not.stringContaining('--port') }));
+
+  it('helps with a command of a plugin when the config is read', () => expect(parse('help logs')).toEqual({ kind: 'other', args: ['logs', '--help'] }));
 
   it.each(['logs', 'logs --since 24h', 'db status', 'keys', 'keys revoke', 'strat', 'toString', 'constructor'])('decides about "gateway %s" only when the config is read', (line) => {
     expect(parse(line)).toEqual({ kind: 'other', args: split(line) });
@@ -61,7 +65,8 @@ describe('the command line', () => {
     ['check --port 5000', /unknown option --port/],
     ['models --host a', /unknown option --host/],
     ['start -x', /unknown option -x/],
-    ['start here', /unexpected "here" after gateway start/],
+    ['start here', /unexpected "here" after gateway start$/],
+    ['--config a.yaml check', /unexpected "check" after gateway start\. The command comes before its options: gateway check …/],
     ['keys create extra', /unexpected "extra" after gateway keys create/],
     ['start --port', /--port/],
     ['start --port many', /--port must be a number from 0 to 65535, not "many"/],
