@@ -82,4 +82,5 @@ function rangeOf({ minimum, exclusiveMinimum, maximum }: Schema): string {
 const kinds: Readonly<Record<string, string>> = { string: 'text', integer: 'whole number', number: 'number', boolean: 'true or false', object: 'block', array: 'list', null: 'null' };
 
 /** Text in a table: a pipe would end the cell, and `<` would begin HTML. */
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ');
+// in a span of code, an entity would be shown as it is written
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/`[^`]*`|</g, (part) => (part === '<' ? '&lt;' : part)).replaceAll('\n', ' ');
