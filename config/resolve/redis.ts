@@ -10,7 +10,9 @@ export function resolveRedis(main: Reading, findings: Findings): Redis | null {
   const block = main.value['redis'] as RedisBlock | undefined;
   if (block === undefined) return null;
   const url = block.url.trim();
-  const isAddress = /^rediss?:$/.test(URL.parse(url)?.protocol ?? '');
+  const parsed = URL.parse(url);
+  // safety: behind p@ss#word the rest is a fragment, and a part of the password would be looked up as the host
+  const isAddress = parsed !== null && /^rediss?:$/.test(parsed.protocol) && parsed.hash === '';
   // safety: the message does not quote the address
   if (!isAddress) findings.error({ source: main.source, path: ['redis', 'url'] }, 'is no address of a Redis', 'for example redis://127.0.0.1:6379; in a password write % codes for / # ? %, such as %23 for #');
   return { url: new Secret(url), whenAway: block.when_away };

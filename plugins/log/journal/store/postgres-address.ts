@@ -13,7 +13,9 @@ export function isAddress(url: string): boolean {
     const text = / |%[^a-f0-9]|%[a-f0-9][^a-f0-9]/i.test(url) ? encodeURI(url).replaceAll(/%25(\d\d)/g, '%$1') : url;
     // decodeURI throws where a code is no character
     decodeURI(text);
-    return schemes.test(text) && URL.canParse(text.replace('@/', '@localhost/'));
+    const parsed = schemes.test(text) ? URL.parse(text.replace('@/', '@localhost/')) : null;
+    // safety: behind p@ss#word the rest is a fragment, and a part of the password would be looked up as the host
+    return parsed !== null && parsed.hash === '';
   } catch {
     return false;
   }

@@ -21,6 +21,7 @@ test.each([
 
 test.each([
   ['a slash in the password', 'postgres://user:pass/word@db.example/logs'], ['a number sign in the password', 'postgres://user:pass#word@db.example/logs'],
+  ['an at sign and a number sign in the password', 'postgres://user:p@ss#word@db.example/logs'],
   ['a per cent sign in the password that begins the code of no character', 'postgres://user:100%abc@db.example/logs'],
   ['another scheme', 'mysql://user@db.example/logs'], ['no scheme', 'db.example:5432/logs'], ['nothing', ' '],
 ])('%s is refused', (_, url) => expect(isAddress(url)).toBe(false));
