@@ -65,10 +65,10 @@ function codeOf(run: () => unknown): string | null {
 
 function warnOfDates({ validFrom, validTo }: X509Certificate, warn: (text: string, fix: string) => void): void {
   const [beginsAt, endsAt] = [Date.parse(validFrom), Date.parse(validTo)];
-  const day = (at: number): string => new Date(at).toISOString().slice(0, 10);
   if (beginsAt > Date.now()) warn(`the certificate is not valid before ${day(beginsAt)}`, 'name one that is valid now, or set the clock of this machine');
   else if (endsAt < Date.now()) warn(`the certificate has expired on ${day(endsAt)}`, renew);
   else if (endsAt - Date.now() <= warnBeforeMs) warn(`the certificate expires on ${day(endsAt)}`, renew);
 }
 
 const renew = 'renew it; the gateway uses the new one as soon as the files have changed';
+const day = (at: number): string => new Date(at).toISOString().slice(0, 10);
