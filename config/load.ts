@@ -97,7 +97,7 @@ function resolveConfig(main: Reading, { plugins, known, ...given }: Parts, findi
   const offer = offerOf(blocks.models, { providers: declared, main });
   const names = resolveNames({ ...offer, policies: blocks.policies }, findings);
   const isSound = (...path: string[]): boolean => findings.isSound({ source: main.source, path });
-  const server = isSound('server') ? resolveServer(main, { ...given, isGuarded: isGuarded(main, blocks, plugins) }, findings) : null;
+  const server = resolveServer(main, { ...given, isGuarded: isGuarded(main, blocks, plugins) }, findings);
   const providers = resolveProviders(blocks.providers, known, findings);
   const models = resolveModels(offer.models, { providers: declared, known, main, deployments: deploymentsOf(blocks.providers, offer.models, findings) }, findings);
   warnOfSettings(blocks.providers, { models, known }, findings);
@@ -109,8 +109,8 @@ function resolveConfig(main: Reading, { plugins, known, ...given }: Parts, findi
   const keys = resolveKeys(blocks.keys, toAskable, findings);
   const limits = resolveLimits(main, { keys: [...blocks.keys.keys()], models: () => ({ ...toAskable(), names: names.ids }), providers: [...blocks.providers.keys()] }, findings);
   if (plugins.isComplete && isSound('routing')) warnOfUnlisted({ main, ...blocks }, new Set(plugins.loaded.map(({ plugin }) => plugin.name)), findings);
-  const alerts = isSound('alerts') ? resolveAlerts(main, findings) : null;
-  const redis = isSound('redis') ? resolveRedis(main, findings) : null;
+  const alerts = resolveAlerts(main, findings);
+  const redis = resolveRedis(main, findings);
   if (server === null || routing === null || findings.problems.length > 0) return null;
   const content = { server, keys, providers, models: models.filter((model) => !isWildcard(model)), wildcards: models.filter(isWildcard), routing, redis, limits, alerts };
   // the line of a key does not change what the key may do

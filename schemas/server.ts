@@ -72,7 +72,7 @@ export const serverSchema = {
         origins: {
           type: 'array',
           default: [],
-          items: { type: 'string', pattern: '^(?:\\*|[a-z][a-z0-9+.-]*://[^/\\s]+)$' },
+          items: { type: 'string' },
           description: 'Origins, for example [https://app.example, "http://localhost:5173"]; "*" means all. A page can then send what its user can, so give its users keys of their own.',
         },
       },

@@ -1,6 +1,7 @@
 /** Resolves `alerts`. The address of the webhook stays a secret, because anybody who knows it can post there. */
 import type { Alerts, AlertRule } from '../../core/limits.ts';
 import { Secret } from '../../core/secret.ts';
+import { isFields, listOf } from '../../core/wire/fields.ts';
 import type { AlertRuleBlock, AlertsBlock } from '../../schemas/alerts.ts';
 import type { Findings, Place } from '../problems.ts';
 import type { Reading } from '../read.ts';
@@ -18,15 +19,16 @@ const kinds: Readonly<Record<'errors_percent' | 'latency_p95_ms' | 'cost_dollars
   provider_down: ({ min_requests: least = fewest.attempts }) => ({ watches: 'provider', above: 0, least, name: 'provider down' }),
 };
 
-/** Resolves the block of the main file, which has passed the schema. Null: there is none. */
+/** Resolves the parts of the block that have passed the schema. Null: there is no block. */
 export function resolveAlerts(main: Reading, findings: Findings): Alerts | null {
   const block = main.value['alerts'] as AlertsBlock | undefined;
-  if (block === undefined) return null;
+  if (!isFields(block)) return null;
+  const isSound = (...path: (string | number)[]): boolean => findings.isSound(place(...path));
   const place = (...path: (string | number)[]): Place => ({ source: main.source, path: ['alerts', ...path] });
-  const webhook = block.webhook?.trim() ?? '';
+  const webhook = isSound('webhook') ? (block.webhook?.trim() ?? '') : '';
   // safety: the message does not quote the address
   if (webhook !== '' && !/^https?:$/.test(URL.parse(webhook)?.protocol ?? '')) findings.error(place('webhook'), 'is no address of the web', 'for example https://hooks.slack.com/services/…');
-  return { webhook: webhook === '' ? null : new Secret(webhook), rules: block.rules.flatMap((rule, index) => ruleOf(rule, place('rules', index), findings) ?? []) };
+  return { webhook: webhook === '' ? null : new Secret(webhook), rules: listOf(block.rules).flatMap((rule, index) => (isSound('rules', index) ? (ruleOf(rule as AlertRuleBlock, place('rules', index), findings) ?? []) : [])) };
 }
 
 function ruleOf(block: AlertRuleBlock, place: Place, findings: Findings): AlertRule | null {

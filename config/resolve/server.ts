@@ -9,6 +9,7 @@ import type { ServerBlock } from '../../schemas/server.ts';
 import { shortestKey } from '../../core/api-key.ts';
 import { defaultsOfHeap } from '../../core/http/in-flight.ts';
 import { isAddressBlock, isLoopback } from '../../core/wire/address.ts';
+import { isFields } from '../../core/wire/fields.ts';
 import type { Findings, Place } from '../problems.ts';
 import type { Reading } from '../read.ts';
 import type { Path } from '../source.ts';
@@ -29,40 +30,23 @@ export interface ServerFacts {
 }
 
 /**
- * Resolves the `server` block. Faults and warnings are reported to `findings`.
- * @param main the main file; its `server` block has passed the schema
+ * Resolves the `server` block. Faults and warnings are reported to `findings`. Null: the block has not passed the schema, and the parts that have are checked.
+ * @param main the main file
  */
-export function resolveServer(main: Reading, { overrides, isGuarded, bound, home, files }: ServerFacts, findings: Findings): Server {
+export function resolveServer(main: Reading, facts: ServerFacts, findings: Findings): Server | null {
+  const { overrides, isGuarded, home, files } = facts;
   const block = main.value['server'] as ServerBlock;
+  const isSound = findings.isSound({ source: main.source, path: ['server'] });
+  if (isFields(block)) checkParts(block, main, facts, findings);
+  const tls = isFields(block) && findings.isSound({ source: main.source, path: ['server', 'tls'] }) ? resolveTls(main, files, findings) : null;
+  if (!isSound) return null;
   const workers = block.workers === 'auto' ? availableParallelism() : block.workers;
-  const host = overrides.host ?? block.host;
-  const place = (...path: Path): Place => ({ source: main.source, path: ['server', ...path] });
-  judgeHost(host, { isGuarded, bound }, (text, fix) => findings.error(place('host'), text, fix));
-  for (const [at, name] of block.allowed_hosts.entries()) {
-    if (/^[\w.-]+$/.test(name)) continue;
-    const bare = /^(?:\w+:\/\/)?([\w.-]+)/.exec(name)?.[1];
-    findings.error(place('allowed_hosts', at), 'is no name of a host: it has no scheme, port or path', bare === undefined ? null : `write ${bare}`);
-  }
-  for (const [at, origin] of block.cors.origins.entries()) {
-    const fault = faultOfOrigin(origin);
-    if (fault !== null) findings.error(place('cors', 'origins', at), fault.text, fault.fix);
-  }
-  for (const [at, entry] of block.trusted_proxies.entries()) {
-    if (isAddressBlock(entry)) continue;
-    findings.error(place('trusted_proxies', at), 'is neither an IP address nor a block of them', 'write it like 10.0.0.7, 10.0.0.0/8 or fd00::/8');
-  }
   const adminKey = block.admin_key?.trim();
-  if (adminKey !== undefined && adminKey.length < shortestKey) {
-    findings.error(place('admin_key'), `is shorter than ${shortestKey} characters, so it can be guessed`, `write ${shortestKey} random characters or more, as \`openssl rand -base64 24\` makes them`);
-  }
-  if (adminKey !== undefined && main.expansion.writtenAt(['server', 'admin_key']) === null) {
-    findings.warn(place('admin_key'), 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
-  }
   return {
-    host,
+    host: overrides.host ?? block.host,
     port: overrides.port ?? block.port,
     workers,
-    tls: resolveTls(main, files, findings),
+    tls,
     dataDir: resolve(home, block.data_dir),
     isGuarded,
     adminKey: adminKey === undefined ? null : new Secret(adminKey),
@@ -76,6 +60,36 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound, home
     reasoningFields: block.reasoning_fields,
     limits: resolveLimits(block, workers),
   };
+}
+
+/** Checks what the schema cannot: each part that has passed it, so that all faults of the block are reported at once. */
+function checkParts(block: ServerBlock, main: Reading, { overrides, isGuarded, bound }: Pick<ServerFacts, 'overrides' | 'isGuarded' | 'bound'>, findings: Findings): void {
+  const place = (...path: Path): Place => ({ source: main.source, path: ['server', ...path] });
+  const ifSound = <Name extends keyof ServerBlock>(name: Name, check: (value: ServerBlock[Name]) => void): void => (findings.isSound(place(name)) ? check(block[name]) : undefined);
+  ifSound('host', (written) => judgeHost(overrides.host ?? written, { isGuarded, bound }, (text, fix) => findings.error(place('host'), text, fix)));
+  ifSound('allowed_hosts', (names) => {
+    for (const [at, name] of names.entries()) {
+      if (/^[\w.-]+$/.test(name)) continue;
+      const bare = /^(?:\w+:\/\/)?([\w.-]+)/.exec(name)?.[1];
+      findings.error(place('allowed_hosts', at), 'is no name of a host: it has no scheme, port or path', bare === undefined ? null : `write ${bare}`);
+    }
+  });
+  ifSound('cors', ({ origins }) => {
+    for (const [at, origin] of origins.entries()) {
+      const fault = faultOfOrigin(origin);
+      if (fault !== null) findings.error(place('cors', 'origins', at), fault.text, fault.fix);
+    }
+  });
+  ifSound('trusted_proxies', (entries) => {
+    for (const [at, entry] of entries.entries()) {
+      if (!isAddressBlock(entry)) findings.error(place('trusted_proxies', at), 'is neither an IP address nor a block of them', 'write it like 10.0.0.7, 10.0.0.0/8 or fd00::/8');
+    }
+  });
+  ifSound('admin_key', (written) => {
+    if (written === undefined) return;
+    if (written.trim().length < shortestKey) findings.error(place('admin_key'), `is shorter than ${shortestKey} characters, so it can be guessed`, `write ${shortestKey} random characters or more, as \`openssl rand -base64 24\` makes them`);
+    if (main.expansion.writtenAt(['server', 'admin_key']) === null) findings.warn(place('admin_key'), 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
+  });
 }
 
 /** Reports a host that is not valid, and one at which other machines could reach a gateway without keys. */
@@ -98,9 +112,10 @@ function faultOfOrigin(written: string): { readonly text: string; readonly fix: 
   if (written === '*') return null;
   if (written.includes('*')) return { text: 'does not match a group of origins, so it allows nothing', fix: 'write each origin, or "*" for all' };
   const origin = URL.parse(written)?.origin;
-  if (origin === undefined) return { text: 'is no origin: a scheme, a host and perhaps a port', fix: 'write it like https://app.example' };
   // the schemes of extensions and of apps have no common form
-  if (origin === 'null' || origin === written) return null;
+  const isOwn = origin === 'null' && /^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/.test(written);
+  if (origin === written || isOwn) return null;
+  if (origin === undefined || origin === 'null') return { text: 'is no origin: a scheme, a host and perhaps a port', fix: 'write it like https://app.example' };
   return { text: 'is not how browsers write this origin, so it allows nothing', fix: `write ${origin}` };
 }
 
