@@ -37,7 +37,7 @@ export function resolveServer(main: Reading, facts: ServerFacts, findings: Findi
   const { overrides, isGuarded, home, files } = facts;
   const block = main.value['server'] as ServerBlock;
   const isSound = findings.isSound({ source: main.source, path: ['server'] });
-  if (isFields(block)) checkParts(block, main, facts, findings);
+  if (isFields(block)) checkParts(main, facts, findings);
   const tls = isFields(block) && findings.isSound({ source: main.source, path: ['server', 'tls'] }) ? resolveTls(main, files, findings) : null;
   if (!isSound) return null;
   const workers = block.workers === 'auto' ? availableParallelism() : block.workers;
@@ -63,7 +63,8 @@ export function resolveServer(main: Reading, facts: ServerFacts, findings: Findi
 }
 
 /** Checks what the schema cannot: each part that has passed it, so that all faults of the block are reported at once. */
-function checkParts(block: ServerBlock, main: Reading, { overrides, isGuarded, bound }: Pick<ServerFacts, 'overrides' | 'isGuarded' | 'bound'>, findings: Findings): void {
+function checkParts(main: Reading, { overrides, isGuarded, bound }: Pick<ServerFacts, 'overrides' | 'isGuarded' | 'bound'>, findings: Findings): void {
+  const block = main.value['server'] as ServerBlock;
   const place = (...path: Path): Place => ({ source: main.source, path: ['server', ...path] });
   const ifSound = <Name extends keyof ServerBlock>(name: Name, check: (value: ServerBlock[Name]) => void): void => (findings.isSound(place(name)) ? check(block[name]) : undefined);
   ifSound('host', (written) => judgeHost(overrides.host ?? written, { isGuarded, bound }, (text, fix) => findings.error(place('host'), text, fix)));
