@@ -70,7 +70,7 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
       named.push({ use, plugin });
       reportSpokenTwice(plugin, place, { speakers, findings });
       validateOptions({ reading: main, base: path, value: options }, plugin, findings);
-      loaded.push({ plugin, options, ...(place.path.length > 0 && { writtenAt: placeText(place) }) });
+      loaded.push({ plugin, options, ...(place.path.length > 0 && { writtenAt: () => placeText(place) }) });
       entries.push({ use, with: asWritten(options, path, main) as Record<string, unknown> });
     } catch (thrown) {
       isComplete = false;

@@ -161,8 +161,8 @@ function fieldKindsOf(plugins: readonly LoadedPlugin[]): FieldKinds {
 const teardownMs = 10_000;
 
 /** Runs `apply` of a plugin. Where it refuses, its options are the usual reason, so the error names their place in the file. */
-function blame<T>({ plugin, writtenAt }: { readonly plugin: string; readonly writtenAt: string | undefined }, work: () => T): T {
-  const refusal = (why: unknown): string => `${writtenAt === undefined ? '' : `${writtenAt} `}${refusalOf(plugin, why)}`;
+function blame<T>({ plugin, writtenAt }: { readonly plugin: string; readonly writtenAt: LoadedPlugin['writtenAt'] }, work: () => T): T {
+  const refusal = (why: unknown): string => `${writtenAt === undefined ? '' : `${writtenAt()} `}${refusalOf(plugin, why)}`;
   let result: T;
   try {
     result = work();

@@ -95,8 +95,8 @@ export type AnyPlugin = Plugin<unknown>;
 export interface LoadedPlugin {
   readonly plugin: AnyPlugin;
   readonly options: unknown;
-  /** The place of its entry in the config file, for example `gateway.config.yaml:36:5`; absent where no list names it. */
-  readonly writtenAt?: string;
+  /** The place of its entry in the config file, for example `gateway.config.yaml:36:5`; absent where no list names it. cost: the file is parsed for its places, which takes 90 ms of a start. */
+  readonly writtenAt?: () => string;
 }
 
 /** Counts of the process, over reloads. */
