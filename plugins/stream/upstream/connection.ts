@@ -98,6 +98,7 @@ const reasons: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'its name could not be looked up',
   EHOSTUNREACH: 'there is no route to its host',
   ENETUNREACH: 'there is no route to its network',
+  EMFILE: 'the gateway has no free file descriptor (ulimit -n)',
   PROXY: 'the proxy on the way to it failed',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS, which https needs',
   CERT_HAS_EXPIRED: 'its certificate has expired',
