@@ -42,14 +42,23 @@ class Ending {
     this.#parts = parts;
   }
 
-  /** Ends the process. A second signal ends it without waiting for running streams. */
-  signalled(): void {
+  /** Ends the process. A second signal ends it without waiting for running streams. @param by what told it to end */
+  signalled(by: string): void {
     const now = performance.now();
     if (now - this.#signalledAt < sameSignalMs) return;
     this.#signalledAt = now;
     this.#signals++;
     this.#successor?.end();
+    this.#tell(by);
     void (this.#signals > 1 ? this.#parts.current().close().finally(() => process.exit(0)) : this.#stop());
+  }
+
+  /** Says why the process goes on running, for someone who has pressed Ctrl-C and waits. */
+  #tell(by: string): void {
+    const { current, logger } = this.#parts;
+    if (this.#signals > 1) return logger.warn('the gateway ends at once; its running requests break off', { by });
+    const { lameDuckMs, drainMs } = current().config.server.limits;
+    logger.info('the gateway ends when its running requests have ended; a second signal ends it at once', { by, ...(lameDuckMs > 0 && { lameDuckMs }), drainMs });
   }
 
   /** Starts a process that follows this one, and ends this one when it serves. */
@@ -106,10 +115,10 @@ class Ending {
 /** Ends the process at a signal, with the code 0. */
 export function endOnSignals(parts: EndingParts): void {
   const ending = new Ending(parts);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ending.signalled());
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ending.signalled(signal));
   process.on(restartSignal, () => void ending.succeed());
   process.on('exit', () => parts.file.remove());
-  if (process.env['npm_command'] === 'exec' && parts.origin.follows === null) endWithParent(() => ending.signalled());
+  if (process.env['npm_command'] === 'exec' && parts.origin.follows === null) endWithParent(() => ending.signalled('the end of npx'));
 }
 
 /**

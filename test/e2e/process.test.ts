@@ -358,6 +358,8 @@ describe.concurrent('the end', () => {
     gateway.child.kill('SIGTERM');
     gateway.child.kill('SIGINT');
     await expect.poll(() => ask(gateway.url, 'late').then(({ status }) => status, () => 'closed')).not.toBe(200);
+    // someone who has pressed Ctrl-C sees why the process goes on running, and how to end it
+    expect(gateway.output().stderr.match(/.*a second signal ends it at once.*/g)).toEqual([expect.stringMatching(/"by":"SIG(?:TERM|INT)","drainMs":120000/)]);
     expect(await stream.text()).toContain('[DONE]');
     expect(await gateway.stop()).toBe(0);
   });
@@ -387,6 +389,7 @@ describe.concurrent('the end', () => {
     // a signal within a second is the same signal
     await pause(1000);
     expect(await gateway.stop()).toBe(0);
+    expect(gateway.output().stderr).toContain('the gateway ends at once; its running requests break off');
   });
 
   test('cuts a stream from before a reload like any other', async ({ expect }) => {
