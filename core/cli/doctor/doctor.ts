@@ -101,7 +101,7 @@ export function roomText(dataDir: string, free: number): Finding {
   const text = `${dataDir}: ${free < gigabyte ? `${Math.floor(free / megabyte)} MiB` : `${(free / gigabyte).toFixed(1)} GiB`} free`;
   // SQLite writes to its file before it can delete
   if (free < roomToDelete) return { part, state: 'fault', text, fix: 'make space in another way: gateway logs prune and a lower retention_days need some space themselves' };
-  return free < gigabyte ? { part, state: 'warning', text, fix: 'make space on the disk, lower retention_days, or run gateway logs prune' } : { part, state: 'good', text };
+  return free < gigabyte ? { part, state: 'warning', text, fix: 'make space on the disk, or lower retention_days and run gateway logs prune' } : { part, state: 'good', text };
 }
 
 async function ofRedis({ redis }: Config, logger: Logger): Promise<Finding> {

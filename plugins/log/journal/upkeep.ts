@@ -1,5 +1,5 @@
 /** `gateway logs prune` and `gateway backup`. Both may run beside a gateway that serves. */
-import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { Exit, messageOf, UsageError } from '../../../core/exit.ts';
@@ -22,10 +22,38 @@ export async function prune(settings: StoreSettings, { flags, json, print }: Pic
     // new records may come meanwhile, so only the older ones are counted again
     const left = await count(store, before);
     const deleted = older - left;
+    const room = settings.store === 'sqlite' ? giveBack(settings.dataDir) : '';
     if (json) return print(`${JSON.stringify({ deleted, before: new Date(before).toISOString() })}\n`);
-    return print(`${deleted} of ${all} records deleted: those before ${new Date(before).toISOString()}.${left > 0 ? ` ${left} older ones go with the rest of their week, which PostgreSQL drops as a whole.` : ''}\n`);
+    return print(`${deleted} of ${all} records deleted: those before ${new Date(before).toISOString()}.${left > 0 ? ` ${left} older ones go with the rest of their week, which PostgreSQL drops as a whole.` : ''}${room}\n`);
   } finally {
     await store.close();
+  }
+}
+
+/** From this empty part of the file on, it is worth writing the rest anew. */
+const worthwhile = 0.25;
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
+/** Gives the room of deleted records back to the disk: SQLite would keep it in its file, for new records. Returns a sentence about it; empty where there is little. */
+function giveBack(dataDir: string): string {
+  // the other folder of SQLite for temporary files may be in memory
+  process.env['SQLITE_TMPDIR'] ??= dataDir;
+  const database = new DatabaseSync(sqliteFile(dataDir), { timeout: 5000 });
+  try {
+    const pragma = (name: string): number => Number(Object.values(database.prepare(`pragma ${name}`).get() ?? {})[0]);
+    const [empty, all, pageBytes] = [pragma('freelist_count'), pragma('page_count'), pragma('page_size')];
+    if (empty < all * worthwhile) return '';
+    const { bavail, bsize } = statfsSync(dataDir);
+    // SQLite writes the rest into a temporary file, and from there into the journal of the database
+    const needed = 2 * (all - empty) * pageBytes;
+    // safety: a disk that this fills up would take no records of a gateway that serves
+    if (bavail * bsize < needed) return ` The file keeps its size, because ${megabytes(needed)} of free disk are needed to make it smaller; new records use its empty ${megabytes(empty * pageBytes)}.`;
+    database.exec('vacuum; pragma wal_checkpoint(truncate)');
+    return ` The file is made smaller by ${megabytes((all - pragma('page_count')) * pageBytes)}.`;
+  } catch (error) {
+    return ` The file keeps its size (${messageOf(error)}); new records use its empty part.`;
+  } finally {
+    database.close();
   }
 }
 
