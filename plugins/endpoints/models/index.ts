@@ -76,7 +76,7 @@ export default definePlugin({
             return text === null ? [] : [{ entry, text }];
           });
         };
-        if (isPaged(arrived)) return paged(arrived, () => pageOf(shown().map(({ entry: { model } }) => model), query));
+        if (isPaged(arrived)) return paged(arrived, () => pageOf(shown().map(({ entry: { model } }) => model), query, clock()));
         return { headers: { 'content-type': 'application/json' }, body: listOf(shown().map(({ text }) => text)) };
       },
     });
@@ -92,7 +92,7 @@ export default definePlugin({
           if (model === undefined) throw new GatewayError('model_not_found', `The model "${id.slice(0, 100)}" does not exist or is not configured.${didYouMean(id, named.keys())}`, { param: 'model' });
           return model;
         };
-        if (isPaged(arrived)) return paged(arrived, () => modelInfo(found()));
+        if (isPaged(arrived)) return paged(arrived, () => modelInfo(found(), clock()));
         const model = found();
         return json(listingOf(model, model.providers));
       },
@@ -136,13 +136,13 @@ const usualPage = 20;
 const largestPage = 1000;
 
 /** A page of models: those after a model or before one, and the first ones where neither is named. */
-function pageOf(models: readonly Model[], query: URLSearchParams): ModelPage {
+function pageOf(models: readonly Model[], query: URLSearchParams, now: number): ModelPage {
   const limit = Number(query.get('limit') ?? usualPage);
   if (!Number.isInteger(limit) || limit < 1 || limit > largestPage) throw new GatewayError('invalid_value', `"limit" must be a whole number from 1 to ${largestPage}.`, { param: 'limit' });
   const before = placeOf(models, query, 'before_id');
   const start = before === null ? (placeOf(models, query, 'after_id') ?? -1) + 1 : Math.max(0, before - limit);
   const end = Math.min(before ?? models.length, start + limit);
-  const data = models.slice(start, end).map(modelInfo);
+  const data = models.slice(start, end).map((model) => modelInfo(model, now));
   return { data, has_more: before === null ? end < models.length : start > 0, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
 }
 
@@ -155,8 +155,24 @@ function placeOf(models: readonly Model[], query: URLSearchParams, name: 'after_
   return place;
 }
 
-const modelInfo = ({ id, name, created, context_length: context, max_output_tokens: most }: Model): ModelInfo =>
-  ({ type: 'model', id, display_name: name, created_at: new Date(created * 1000).toISOString(), max_input_tokens: context, max_tokens: most });
+/** wire: a model that is not deprecated yet has none of the two dates, and what is not known is null (anthropic-sdk-typescript 1.14, ModelInfo) */
+function modelInfo({ id, name, created, context_length: context, max_output_tokens: most, deprecated_at: deprecated, deactivated_at: gone }: Model, now: number): ModelInfo {
+  const lifecycle = timeOf(gone) <= now ? 'retired' : timeOf(deprecated) <= now ? 'deprecated' : 'active';
+  const dateOf = (date: string | null): string | null => (lifecycle === 'active' || date === null ? null : new Date(date).toISOString());
+  return {
+    type: 'model',
+    id,
+    display_name: name,
+    created_at: new Date(created * 1000).toISOString(),
+    lifecycle,
+    deprecated_at: dateOf(deprecated),
+    retires_at: dateOf(gone),
+    max_input_tokens: context === 0 ? null : context,
+    max_tokens: most,
+    capabilities: null,
+    line: null,
+  };
+}
 
 /** The model of a name like `provider/model`; undefined where that provider does not serve it. */
 function servedBy(name: string, named: ReadonlyMap<string, Model>): Model | undefined {

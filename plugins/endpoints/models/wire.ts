@@ -36,6 +36,11 @@ export interface ModelInfo {
   readonly id: string;
   readonly display_name: string;
   readonly created_at: string;
-  readonly max_input_tokens: number;
+  readonly lifecycle: 'active' | 'deprecated' | 'retired';
+  readonly deprecated_at: string | null;
+  readonly retires_at: string | null;
+  readonly max_input_tokens: number | null;
   readonly max_tokens: number | null;
+  readonly capabilities: null;
+  readonly line: null;
 }

@@ -254,7 +254,21 @@ describe('GET /v1/models with anthropic-version', () => {
   it('gives the models in the form of the Messages API', async () => {
     const { body } = await asked();
     expect(body).toMatchObject({ has_more: false, first_id: 'full', last_id: 'deprecated' });
-    expect(body['data'][0]).toEqual({ type: 'model', id: 'full', display_name: 'Full', created_at: '2025-08-07T00:00:00.000Z', max_input_tokens: 400_000, max_tokens: null });
+    const unknown = { capabilities: null, line: null };
+    expect(body['data'][0]).toEqual({ type: 'model', id: 'full', display_name: 'Full', created_at: '2025-08-07T00:00:00.000Z', lifecycle: 'active', deprecated_at: null, retires_at: null, max_input_tokens: 400_000, max_tokens: null, ...unknown });
+  });
+
+  it('has null for a context that the config does not give', async () => {
+    expect((await asked('', '/v1/models/bare')).body).toMatchObject({ id: 'bare', max_input_tokens: null });
+  });
+
+  it('says which models are deprecated, and which are gone', async () => {
+    const { get } = await catalogue('', { models: [bare('old', { deprecated_at: '2025-06-01', deactivated_at: '2027-01-01T00:00:00Z' }), bare('gone', { deactivated_at: '2025-06-01T00:00:00Z' })] });
+    const body = (await (await get('/v1/models?include_deactivated=true', { 'anthropic-version': '2023-06-01' })).json()) as { data: object[] };
+    expect(body.data).toMatchObject([
+      { id: 'old', lifecycle: 'deprecated', deprecated_at: '2025-06-01T00:00:00.000Z', retires_at: '2027-01-01T00:00:00.000Z' },
+      { id: 'gone', lifecycle: 'retired', deprecated_at: null, retires_at: '2025-06-01T00:00:00.000Z' },
+    ]);
   });
 
   it.each([
