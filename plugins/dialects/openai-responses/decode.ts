@@ -234,6 +234,7 @@ function sayRest(answer: AnswerState, part: OpenPart, whole: Fields): void {
 function addLogprobs(answer: AnswerState, part: OpenPart, list: unknown): void {
   if (!Array.isArray(list) || list.length === 0) return;
   part.logprobs += list.length;
+  answer.marks.logprobs(part.at, list as unknown[], answer.out);
   answer.out.push({ type: 'extra', choice: 0, on: 'choice', field: 'logprobs', value: { content: list as unknown[] } });
 }
 

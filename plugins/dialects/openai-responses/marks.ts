@@ -49,6 +49,11 @@ export class Marks {
     if (this.#isRead) out.push(mark('annotation', { annotation }));
   }
 
+  logprobs(at: number, logprobs: readonly unknown[], out: Chunk[]): void {
+    this.focus(at, out);
+    if (this.#isRead) out.push(mark('logprobs', { logprobs }));
+  }
+
   done(at: number, item: Fields, { isForeign, detail, out }: { isForeign: boolean; detail: unknown; out: Chunk[] }): void {
     if (this.#isRead) out.push(mark('done', { at, item: isForeign ? item : withoutTexts(item), ...(detail !== null && { detail }) }));
   }

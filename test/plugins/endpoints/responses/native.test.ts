@@ -182,6 +182,18 @@ describe('an answer', () => {
     expect(response.output.map(({ content }: any) => content[0].text)).toEqual(['One three.', 'two four.']);
   });
 
+  it('has the log probabilities of each text', async () => {
+    const likely = (token: string): object => ({ token, logprob: -0.1, bytes: [1], top_logprobs: [] });
+    const told = (text: string, tokens: string[]): object => said(text, { content: [{ type: 'output_text', text, annotations: [], logprobs: tokens.map(likely) }] });
+    const texts = [told('See.', ['See', '.']), told('Mild.', ['Mild', '.'])];
+    const delta = (at: number, token: string): object => ({ type: 'response.output_text.delta', output_index: at, content_index: 0, delta: token, logprobs: [likely(token)] });
+    const first = [added(0, said('', { content: [] })), delta(0, 'See'), delta(0, '.'), done(0, texts[0]!)];
+    const { gateway } = await behind(nativeAnswer(texts), nativeStream([...first, added(1, said('', { content: [] })), delta(1, 'Mild'), done(1, texts[1]!)], nativeBody(texts)));
+    const asked = { model: 'native', include: ['message.output_text.logprobs'] };
+    expect(bare((await respond(gateway, asked)).output)).toEqual(bare(texts));
+    expect(bare((await streamOf(gateway, asked)).response.output)).toEqual(bare(texts));
+  });
+
   it('keeps full reasoning apart from a summary', async () => {
     const thought = { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'Raw.' }, { type: 'reasoning_text', text: 'More.' }] };
     const { gateway } = await behind(nativeAnswer([thought, said('Yes.')]), nativeStream([added(0, { type: 'reasoning', summary: [] }), { type: 'response.reasoning_text.delta', output_index: 0, content_index: 0, delta: 'Raw.' }, done(0, thought)], nativeBody([])));
