@@ -35,6 +35,7 @@ interface AnswerState {
   /** True if the last block that was opened is a text. */
   isAfterText: boolean;
   hasSearched: boolean;
+  hasBegun: boolean;
   isOver: boolean;
   /** Chunks of the event that is being read. */
   out: Chunk[];
@@ -49,7 +50,7 @@ type OpenBlock =
 
 const noChunks: readonly Chunk[] = [];
 
-const newAnswer = (target: Target): AnswerState => ({ target, blocks: new Map(), counts: null, id: '', text: 0, calls: 0, callIds: new Set(), details: 0, stopReason: null, natives: new Natives(), isAfterText: false, hasSearched: false, isOver: false, out: [] });
+const newAnswer = (target: Target): AnswerState => ({ target, blocks: new Map(), counts: null, id: '', text: 0, calls: 0, callIds: new Set(), details: 0, stopReason: null, natives: new Natives(), isAfterText: false, hasSearched: false, hasBegun: false, isOver: false, out: [] });
 
 /** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
@@ -65,11 +66,21 @@ export function createDecoder(target: Target): Decoder {
       if (read === undefined) return noChunks;
       answer.out = [];
       read(answer, fields);
+      if (!answer.hasBegun) begin(answer);
       return answer.out;
     },
     // a stream without `message_stop` was cut, and the decoder holds nothing back
     end: () => noChunks,
   };
+}
+
+/** Puts the fields of the usage before the first piece: the SDKs read some of them at the start of a message alone. Before that piece another provider may still be asked. */
+function begin(answer: AnswerState): void {
+  const { out, natives, target } = answer;
+  const first = out.findIndex(({ type }) => type !== 'usage');
+  if (first < 0) return;
+  answer.hasBegun = true;
+  if (target.form === form && Object.keys(natives.usage).length > 0) out.splice(first, 0, nativeChunk('usage', natives.usage));
 }
 
 /** Decodes a whole answer. Throws if the body is an error, which some hosts send with status 200, or has no content. */

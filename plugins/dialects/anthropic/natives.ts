@@ -50,7 +50,7 @@ const counted = new Set(['input_tokens', 'cache_read_input_tokens', 'cache_creat
 
 const others = (fields: Fields, without: ReadonlySet<string>): Fields => Object.fromEntries(Object.entries(fields).filter(([name, value]) => !without.has(name) && value !== null));
 
-/** The fields beside the content. They are sent with the end of the answer, because by themselves they do not begin an answer. */
+/** The fields beside the content. They are sent with the first piece and with the end of the answer, because by themselves they do not begin an answer. */
 export class Natives {
   #message: Fields = {};
   #usage: Fields = {};
@@ -61,6 +61,10 @@ export class Natives {
 
   addUsage(report: Fields): void {
     this.#usage = { ...this.#usage, ...others(report, counted) };
+  }
+
+  get usage(): Fields {
+    return this.#usage;
   }
 
   all(): readonly (readonly [NativeName, Fields])[] {

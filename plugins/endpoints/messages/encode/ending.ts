@@ -45,7 +45,7 @@ function stopReason(reason: FinishReason, native: string | null): string {
 }
 
 /** @param more counts that only this format has; those of `usage` are the ones that the gateway charges */
-export function usageOf(usage: Usage, more: Fields): object {
+function usageOf(usage: Usage, more: Fields): object {
   const { input, cacheRead, cacheWrite, cacheWrite1h, answer, reasoning, webSearches = null } = usage;
   return {
     // SDKs add these two counts up, so they must be numbers even where nobody counted

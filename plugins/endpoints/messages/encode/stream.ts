@@ -8,7 +8,7 @@ import type { Encoder, ReplyHead } from '../../../../core/pipeline/door.ts';
 import { fieldsOf } from '../../../../core/wire/fields.ts';
 import { objectIn } from '../../../../core/wire/json.ts';
 import { toOpaque } from '../../../../core/wire/opaque.ts';
-import { CallFields, Ending, errorBody, idOf, isOurs, usageOf } from './ending.ts';
+import { CallFields, Ending, errorBody, idOf, isOurs } from './ending.ts';
 import { Thought } from './thought.ts';
 
 const event = (type: string, data: string): string => `event: ${type}\ndata: ${data}\n\n`;
@@ -64,7 +64,7 @@ class StreamEncoder implements Encoder {
   #begin(): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    const message = { id: idOf(this.#head), type: 'message', role: 'assistant', model: this.#head.model, content: [], stop_reason: null, stop_sequence: null, usage: { ...usageOf(this.#ending.usage, {}), output_tokens: 0 } };
+    const message = { id: idOf(this.#head), type: 'message', role: 'assistant', model: this.#head.model, content: [], stop_reason: null, stop_sequence: null, usage: { ...this.#ending.counts, output_tokens: 0 } };
     this.#out += event('message_start', JSON.stringify({ type: 'message_start', message }));
   }
 

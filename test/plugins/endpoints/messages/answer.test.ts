@@ -72,6 +72,11 @@ describe('an answer of a provider of the same API', () => {
     ]);
   });
 
+  it('has the service tier at its beginning too, where the SDKs read it', async () => {
+    const { stream } = await scene(streams(streamOf([{ type: 'text', text: 'Yes.' }], { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 7 } })));
+    expect((await stream({ model: 'claude' }))[0]?.['message'].usage).toMatchObject({ input_tokens: 5, output_tokens: 0, service_tier: 'standard' });
+  });
+
   it.each(['pause_turn', 'compaction', 'model_context_window_exceeded', 'refusal', 'max_tokens', 'stop_sequence'])('keeps its stop reason %s', async (reason) => {
     const { ask } = await scene(answers(message([{ type: 'text', text: 'a' }], { stop_reason: reason })));
     expect((await ask({ model: 'claude' })).body['stop_reason']).toBe(reason);
