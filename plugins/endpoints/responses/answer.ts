@@ -46,12 +46,13 @@ export class Answer {
     this.#parts = parts;
   }
 
-  add(chunk: Chunk): void {
+  /** @param next the chunk after this one: the log probabilities of a text come behind it */
+  add(chunk: Chunk, next?: Chunk): void {
     // a provider may give several answers, unasked or because of a field that this API does not know; this API has one
     if ('choice' in chunk && chunk.choice !== 0) return undefined;
     switch (chunk.type) {
       case 'text-delta':
-        return this.#say('message', 'output_text', chunk.text);
+        return chunk.text === '' ? undefined : this.#opened('message').say('output_text', chunk.text, logprobsIn(next));
       case 'refusal-delta':
         return this.#say('message', 'refusal', chunk.text);
       case 'reasoning-delta':
@@ -87,9 +88,11 @@ export class Answer {
   }
 
   #say(type: 'message' | 'reasoning', voice: Voice, words: string): void {
-    if (words === '') return;
-    const item = this.#text?.type === type ? this.#text : this.#begin(type);
-    item.say(voice, words);
+    if (words !== '') this.#opened(type).say(voice, words);
+  }
+
+  #opened(type: 'message' | 'reasoning'): TextItem {
+    return this.#text?.type === type ? this.#text : this.#begin(type);
   }
 
   #think(words: string): void {
@@ -245,6 +248,11 @@ export class Answer {
 
 /** How the ids of calls begin. */
 const prefixes = { function_call: 'fc', custom_tool_call: 'ctc', tool_search_call: 'tsc' } as const;
+
+function logprobsIn(chunk: Chunk | undefined): readonly unknown[] {
+  if (chunk?.type === 'extra' && chunk.field === 'logprobs') return listOf(fieldsOf(chunk.value)['content']);
+  return chunk?.type === 'native' && chunk.form === form && chunk.name === 'logprobs' ? listOf(fieldsOf(chunk.value)['logprobs']) : [];
+}
 
 const isThought = (item: OutputItem): boolean => item instanceof TextItem && item.type === 'reasoning';
 

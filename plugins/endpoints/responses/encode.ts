@@ -71,7 +71,7 @@ class StreamEncoder implements Encoder {
 
   chunks(chunks: readonly Chunk[]): string {
     this.#begin();
-    for (const chunk of chunks) this.#answer.add(chunk);
+    for (const [at, chunk] of chunks.entries()) this.#answer.add(chunk, chunks[at + 1]);
     return this.#taken();
   }
 

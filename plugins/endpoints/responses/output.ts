@@ -100,11 +100,11 @@ export class TextItem implements OutputItem {
     return [...done, textOf(this.#part?.text)].filter((text) => text !== null);
   }
 
-  /** Adds to the text of this kind; begins a part where none of the kind is open. */
-  say(voice: Voice, text: string): void {
+  /** Adds to the text of this kind; begins a part where none of the kind is open. @param logprobs for the event of this piece; `addLogprobs` adds them to the part */
+  say(voice: Voice, text: string, logprobs: readonly unknown[] = []): void {
     const part = this.#part?.voice === voice ? this.#part : this.begin(voice);
     part.text += text;
-    if (this.#emit !== null) this.#emit(`${voices[voice].text}.delta`, `${part.opening}${JSON.stringify(text)}${annotated(voice) ? ',"logprobs":[]' : ''}`);
+    if (this.#emit !== null) this.#emit(`${voices[voice].text}.delta`, `${part.opening}${JSON.stringify(text)}${annotated(voice) ? `,"logprobs":${logprobs.length === 0 ? '[]' : JSON.stringify(logprobs)}` : ''}`);
   }
 
   begin(voice: Voice): OpenPart {

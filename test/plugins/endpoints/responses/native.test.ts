@@ -191,7 +191,9 @@ describe('an answer', () => {
     const { gateway } = await behind(nativeAnswer(texts), nativeStream([...first, added(1, said('', { content: [] })), delta(1, 'Mild'), done(1, texts[1]!)], nativeBody(texts)));
     const asked = { model: 'native', include: ['message.output_text.logprobs'] };
     expect(bare((await respond(gateway, asked)).output)).toEqual(bare(texts));
-    expect(bare((await streamOf(gateway, asked)).response.output)).toEqual(bare(texts));
+    const { response, events: got } = await streamOf(gateway, asked);
+    expect(bare(response.output)).toEqual(bare(texts));
+    expect(got.flatMap(({ type, logprobs }) => (type === 'response.output_text.delta' ? [logprobs] : []))).toEqual([[likely('See')], [likely('.')], [likely('Mild')], [likely('.')]]);
   });
 
   it('keeps full reasoning apart from a summary', async () => {

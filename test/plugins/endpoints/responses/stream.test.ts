@@ -57,6 +57,15 @@ describe('a stream', () => {
     expect(response.output[0]).not.toHaveProperty('encrypted_content');
   });
 
+  it('has the log probabilities of each piece with it', async () => {
+    const likely = (token: string): object => ({ token, logprob: -0.1, bytes: [1], top_logprobs: [] });
+    const piece = (token: string): string => event({ content: token }).replace('"finish_reason":null', `"logprobs":${JSON.stringify({ content: [likely(token)], refusal: null })},"finish_reason":null`);
+    const { gateway } = await behind(chunks(piece('Yes'), piece('.'), event({}, 'stop')));
+    const { events, response } = await streamOf(gateway, { include: ['message.output_text.logprobs'] });
+    expect(events.flatMap(({ type, delta, logprobs }) => (type === 'response.output_text.delta' ? [[delta, logprobs]] : []))).toEqual([['Yes', [likely('Yes')]], ['.', [likely('.')]]]);
+    expect(response.output[0].content[0].logprobs).toEqual([likely('Yes'), likely('.')]);
+  });
+
   it('has one item for a thought that comes in pieces', async () => {
     const piece = (text: string): string => event({ reasoning: text, reasoning_details: [{ type: 'reasoning.text', text, index: 0 }] });
     const { gateway } = await behind(chunks(piece('I th'), piece('ink.'), event({ reasoning_details: [{ type: 'reasoning.text', signature: 'sig', index: 0 }] }), event({ content: 'Yes.' }), event({}, 'stop')));
