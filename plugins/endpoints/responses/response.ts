@@ -89,17 +89,17 @@ export const countsOf = (usage: Usage): Counts => ({
 });
 
 /**
- * The `usage` of a response; null where the provider counted nothing. Every other count is a number in this API, and clients read it without a
- * check, so one that nobody gave is 0.
+ * The `usage` of a response; null where the provider counted nothing. The three sums must be numbers, so one that is missing is 0; details
+ * that nobody gave are null.
  */
 export function usageOf(counts: Counts | null): Fields | null {
   if (counts === null || (counts.promptTokens === null && counts.completionTokens === null)) return null;
   const { promptTokens: input, completionTokens: output, totalTokens: total, cachedTokens: cached, cacheWriteTokens: written, reasoningTokens: reasoning } = counts;
   return {
     input_tokens: input ?? 0,
-    input_tokens_details: { cached_tokens: cached ?? 0, cache_write_tokens: written ?? 0 },
+    input_tokens_details: cached === null && written === null ? null : { cached_tokens: cached ?? 0, ...(written !== null && { cache_write_tokens: written }) },
     output_tokens: output ?? 0,
-    output_tokens_details: { reasoning_tokens: reasoning ?? 0 },
+    output_tokens_details: reasoning === null ? null : { reasoning_tokens: reasoning },
     total_tokens: total ?? (input ?? 0) + (output ?? 0),
   };
 }

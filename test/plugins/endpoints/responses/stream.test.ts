@@ -38,13 +38,7 @@ describe('a stream', () => {
     ]);
     expect(deltas('response.output_text.delta')).toBe('Hello.');
     expect(response).toMatchObject({ id: expect.stringMatching(/^resp_[\da-f]{32}$/), object: 'response', status: 'completed', error: null, model: 'up/plain', output: [{ type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Hello.', annotations: [] }] }] });
-    expect(response.usage).toMatchObject({ input_tokens: 10, output_tokens: 5, total_tokens: 15 });
-  });
-
-  it('has the details of its usage as numbers, which the SDKs read without a check, where the provider gave none', async () => {
-    const { gateway } = await behind(streams(said('Hello.')));
-    const { response } = await streamOf(gateway, {});
-    expect(response.usage).toMatchObject({ input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 }, output_tokens_details: { reasoning_tokens: 0 } });
+    expect(response.usage).toEqual({ input_tokens: 10, input_tokens_details: null, output_tokens: 5, output_tokens_details: null, total_tokens: 15 });
   });
 
   it('has the summary of the reasoning before the answer, as a separate item', async () => {
