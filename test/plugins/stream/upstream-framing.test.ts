@@ -1,7 +1,7 @@
 /** stream/upstream: extra bytes that servers write around a JSON body, and between the events of a stream. */
 import type { Dispatcher } from 'undici';
-import { expect, it } from 'vitest';
-import { bodySource } from '../../../plugins/stream/upstream/answer.ts';
+import { expect, it, onTestFinished } from 'vitest';
+import { answerSource, bodySource } from '../../../plugins/stream/upstream/answer.ts';
 import { HttpAnswer } from '../../../plugins/stream/upstream/http-answer.ts';
 import { oneUpstream, readEvents } from '../../_kit/gateway.ts';
 import { answers, completion, pause, said, streams } from '../../_kit/upstream.ts';
@@ -103,4 +103,26 @@ it('the small parts of a body are copied together, because each would keep a who
   answer.onResponseEnd();
   await source.read();
   expect(read).toEqual([JSON.parse(body)]);
+});
+
+it.each([[65_536, 1], [1024, 64]])('a stream that comes as fast as it is read leaves turns of the event loop to other requests: parts of %i bytes, %i in a turn', async (bytes, most) => {
+  const part = Buffer.from(`: ${'-'.repeat(bytes - 4)}\n\n`);
+  const answer = new HttpAnswer();
+  const controller = { pause: () => {}, resume: () => {}, abort: () => {} } as unknown as Dispatcher.DispatchController;
+  const source = answerSource(answer, { wire: { adjustments: [] }, target: null, limits: { upstreamBody: Infinity, upstreamEvent: 1000 }, dialect: { frames: () => ({ push: () => [], end: () => [] }), decoder: () => ({ push: () => [], end: () => [] }) } } as never, true);
+  const turns: number[] = [];
+  let inTurn = 0;
+  let next = setImmediate(function turn() {
+    turns.push(inTurn);
+    inTurn = 0;
+    next = setImmediate(turn);
+  });
+  onTestFinished(() => clearImmediate(next));
+  for (let at = 0; at < 200; at++) {
+    answer.onResponseData(controller, part);
+    await source.read();
+    inTurn++;
+  }
+  turns.push(inTurn);
+  expect(Math.max(...turns)).toBe(most);
 });
