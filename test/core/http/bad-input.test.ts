@@ -48,6 +48,7 @@ describe('a body', () => {
     ['nested 100,000 levels deep', nested(100_000), 400, 'json_too_deep'],
     ['that opens a million brackets', '['.repeat(1_000_000), 400, 'json_too_deep'],
     ['with __proto__', '{"__proto__":{"polluted":true},"model":"plain","messages":[{"role":"user","content":"hi"}]}', 400, 'invalid_request'],
+    ['with more than 1,000 fields', JSON.stringify({ ...right, ...Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`field-${at}`, 0])) }), 400, 'invalid_request'],
   ])('%s is refused', async (_, body, status, code) => {
     const gateway = await serving();
     await expectRefusal(gateway, await gateway.post(body), { status, code });
