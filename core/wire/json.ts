@@ -196,3 +196,23 @@ function endOfString(bytes: Buffer, start: number): number {
   }
   return -1;
 }
+
+/** Looks for the end of a JSON object that comes in pieces. cost: it looks at each character once; parsing the text at each piece would take quadratic time. */
+export class ObjectEnd {
+  /** The brackets are closed: the object is whole if it is valid JSON. */
+  isReached = false;
+  #depth = 0;
+  #isInString = false;
+  #isEscaped = false;
+
+  look(piece: string): void {
+    for (let at = 0; at < piece.length && !this.isReached; at++) {
+      const unit = piece.charCodeAt(at);
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (unit === QUOTE) this.#isInString = !this.#isInString;
+      else if (this.#isInString) this.#isEscaped = unit === BACKSLASH;
+      else if (unit === OPEN[0] || unit === OPEN[1]) this.#depth++;
+      else if (unit === CLOSE[0] || unit === CLOSE[1]) this.isReached = --this.#depth <= 0;
+    }
+  }
+}

@@ -32,6 +32,8 @@ export class Answer {
   #text: TextItem | null = null;
   /** The calls, by the index of their chunks. */
   readonly #calls: CallItem[] = [];
+  /** The calls that are whole and open. cost: a look at all calls, each time another item begins, would take quadratic time. */
+  readonly #whole = new Set<CallItem>();
   /** Items of a provider of this form, by its own numbers. */
   readonly #native = new Map<unknown, OutputItem>();
   /** A call of such a provider that has begun and has no name yet. */
@@ -62,7 +64,7 @@ export class Answer {
       case 'tool-start':
         return this.#call(chunk);
       case 'tool-delta':
-        return this.#calls[chunk.index]?.give(chunk.arguments);
+        return this.#give(this.#calls[chunk.index], chunk.arguments);
       case 'extra':
         return this.#extra(chunk);
       case 'native':
@@ -123,7 +125,8 @@ export class Answer {
   #endOthers(): void {
     this.#text?.close('completed');
     this.#text = null;
-    for (const call of this.#calls) if (call !== undefined && !call.isClosed && call.isWhole) call.close('completed');
+    for (const call of [...this.#whole].sort((one, other) => one.index - other.index)) call.close('completed');
+    this.#whole.clear();
     this.#flush();
   }
 
@@ -165,6 +168,12 @@ export class Answer {
     this.items.push(item);
     this.#calls[index] = item;
     if (coming !== null) this.#native.set(coming.at, item);
+  }
+
+  #give(call: CallItem | undefined, piece: string): void {
+    if (call === undefined || call.isClosed) return;
+    call.give(piece);
+    if (call.isWhole) this.#whole.add(call);
   }
 
   #extra({ on, field, value }: Chunk & { type: 'extra' }): void {

@@ -1,7 +1,8 @@
 /** The items of an answer while it is written. Each piece adds to an open item; an item reports each of its changes to the stream. */
 import { CustomInput } from '../../../core/wire/custom-tools/input.ts';
-import { JoinedDetail } from '../../../core/wire/opaque.ts';
 import { type Fields, textOf } from '../../../core/wire/fields.ts';
+import { ObjectEnd } from '../../../core/wire/json.ts';
+import { JoinedDetail } from '../../../core/wire/opaque.ts';
 import { markOf, opaqueOf } from './thoughts.ts';
 import type { CallName } from './tools.ts';
 
@@ -183,6 +184,8 @@ export class CallItem implements OutputItem {
   isClosed = false;
   /** The arguments so far, as JSON. */
   arguments = '';
+  readonly #end = new ObjectEnd();
+  #isWhole: boolean | null = null;
   readonly #emit: Emit | null;
   readonly #call: Call;
   readonly #opening: string;
@@ -217,20 +220,19 @@ export class CallItem implements OutputItem {
     try {
       return JSON.parse(this.arguments);
     } catch {
-      // the rest has not come yet
-      return undefined;
+      return undefined; // the rest has not come yet
     }
   }
 
-  /** Whether the arguments are a complete JSON text, so that no more can come. */
+  /** Whether the arguments are a complete JSON object, so that no more can come. */
   get isWhole(): boolean {
-    return this.#value !== undefined;
+    return this.#end.isReached && (this.#isWhole ??= this.#value !== undefined);
   }
 
   /** A blank after a complete text is dropped, because the end may have been sent. */
   give(piece: string): void {
-    if (this.isClosed) return;
     this.arguments += piece;
+    this.#end.look(piece);
     const said = this.#custom === null ? piece : this.#custom.push(piece);
     if (said !== '') this.#delta(said);
   }

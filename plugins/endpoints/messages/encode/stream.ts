@@ -6,15 +6,15 @@ import type { Chunk, ReasoningDetail } from '../../../../core/chat.ts';
 import type { GatewayError } from '../../../../core/errors.ts';
 import type { Encoder, ReplyHead } from '../../../../core/pipeline/door.ts';
 import { fieldsOf } from '../../../../core/wire/fields.ts';
-import { objectIn } from '../../../../core/wire/json.ts';
+import { ObjectEnd, objectIn } from '../../../../core/wire/json.ts';
 import { toOpaque } from '../../../../core/wire/opaque.ts';
 import { CallFields, Ending, errorBody, idOf, isOurs } from './ending.ts';
 import { Thought } from './thought.ts';
 
 const event = (type: string, data: string): string => `event: ${type}\ndata: ${data}\n\n`;
 
-/** The open block. `input`: the arguments of a call so far. `last`: their last character that is not blank. `isWhole`: null where it was not computed since the last piece. */
-type Open = { readonly kind: 'text' } | { readonly kind: 'thinking'; readonly thought: Thought } | { readonly kind: 'call'; readonly call: number; input: string; last: string; isWhole: boolean | null };
+/** The open block. `input`: the arguments of a call so far. `isWhole`: null where it was not computed. */
+type Open = { readonly kind: 'text' } | { readonly kind: 'thinking'; readonly thought: Thought } | { readonly kind: 'call'; readonly call: number; input: string; readonly end: ObjectEnd; isWhole: boolean | null };
 
 /** The type of a delta, and the field with its text. */
 const deltas = { text: ['text_delta', 'text'], thinking: ['thinking_delta', 'thinking'], call: ['input_json_delta', 'partial_json'] } as const;
@@ -28,7 +28,11 @@ class StreamEncoder implements Encoder {
   #open: Open | null = null;
   /** cost: the part of a delta event that is the same for the whole block, serialised once */
   #opening = '';
+  /** What follows the open call, in its order. The pieces of a call that waits are at its index. */
   #held: Chunk[] = [];
+  /** The place in `#held` of the next chunk. cost: the chunks before it stay, because taking the first one out of a long list moves all others. */
+  #next = 0;
+  readonly #pieces = new Map<number, string[]>();
   /** State after a text, for clients that want the text last. It is sent if another block follows. */
   #late: Readonly<Record<string, unknown>>[] = [];
   #isAfterText = false;
@@ -50,7 +54,7 @@ class StreamEncoder implements Encoder {
     this.#out = '';
     this.#begin();
     this.#close();
-    while (this.#held.length > 0) {
+    while (this.#isHolding) {
       this.#release();
       this.#close();
     }
@@ -73,22 +77,40 @@ class StreamEncoder implements Encoder {
     if (open?.kind === 'call') {
       if (chunk.type === 'tool-delta' && chunk.index === open.call) {
         this.#delta(open, chunk.arguments);
-        if (this.#held.length === 0 || !isWhole(open)) return;
+        if (!this.#isHolding || !isWhole(open)) return;
         this.#close();
         return this.#release();
       }
-      if (!isWhole(open)) {
-        this.#held.push(chunk);
-        return;
-      }
+      if (!isWhole(open)) return this.#hold(chunk);
     }
     this.#write(chunk);
   }
 
+  get #isHolding(): boolean {
+    return this.#next < this.#held.length;
+  }
+
+  #hold(chunk: Chunk): void {
+    if (chunk.type === 'tool-delta') return void this.#pieces.get(chunk.index)?.push(chunk.arguments);
+    if (chunk.type === 'tool-start') this.#pieces.set(chunk.index, this.#pieces.get(chunk.index) ?? []);
+    this.#held.push(chunk);
+  }
+
+  /** Writes what is held, up to a call that is not whole. cost: each chunk is taken once; to hold the rest anew behind each call would take quadratic time. */
   #release(): void {
-    const held = this.#held;
+    for (; this.#isHolding; this.#next++) {
+      if (this.#open?.kind === 'call' && !isWhole(this.#open)) return;
+      const chunk = this.#held[this.#next] as Chunk;
+      this.#write(chunk);
+      if (chunk.type === 'tool-start') this.#writePieces(chunk.index);
+    }
     this.#held = [];
-    for (const chunk of held) this.#add(chunk);
+    this.#next = 0;
+  }
+
+  #writePieces(call: number): void {
+    for (const piece of this.#pieces.get(call) ?? []) this.#delta(this.#open as Open, piece);
+    this.#pieces.delete(call);
   }
 
   #write(chunk: Chunk): void {
@@ -103,7 +125,7 @@ class StreamEncoder implements Encoder {
       case 'reasoning-detail':
         return this.#addDetail(chunk.detail);
       case 'tool-start':
-        return this.#start({ kind: 'call', call: chunk.index, input: '', last: '', isWhole: null }, JSON.stringify({ type: 'tool_use', id: chunk.id, name: chunk.name, input: {}, ...this.#callFields.of(chunk.index) }));
+        return this.#start({ kind: 'call', call: chunk.index, input: '', end: new ObjectEnd(), isWhole: null }, JSON.stringify({ type: 'tool_use', id: chunk.id, name: chunk.name, input: {}, ...this.#callFields.of(chunk.index) }));
       default:
         if (isOurs(chunk)) this.#addNative(chunk.name, chunk.value);
     }
@@ -132,8 +154,7 @@ class StreamEncoder implements Encoder {
     if (open.kind === 'thinking') open.thought.text += text;
     else if (open.kind === 'call') {
       open.input += text;
-      open.isWhole = null;
-      open.last = text.trimEnd().at(-1) ?? open.last;
+      open.end.look(text);
     }
     this.#out += `${this.#opening}${JSON.stringify(text)}}}\n\n`;
   }
@@ -194,11 +215,8 @@ class StreamEncoder implements Encoder {
   }
 }
 
-/**
- * Whether a call is complete. cost: to look at the end of a growing text copies all of it each time. The result is kept,
- * because while a call is not complete, each piece of the blocks behind it asks again.
- */
-const isWhole = (open: Open & { readonly kind: 'call' }): boolean => (open.isWhole ??= open.last === '}' && objectIn(open.input) !== null);
+/** Whether a call is complete. */
+const isWhole = (open: Open & { readonly kind: 'call' }): boolean => open.end.isReached && (open.isWhole ??= objectIn(open.input) !== null);
 
 /** Makes the encoder of one stream. */
 export const createEncoder = (head: ReplyHead): Encoder => new StreamEncoder(head);

@@ -204,14 +204,23 @@ describe('pieces of several blocks in any order', () => {
     expect(encoder.chunks([input(0, '"}')])).toMatch(/partial_json.*content_block_stop.*"text":"now"/s);
   });
 
-  it('do not cause the previous call to be read again while nothing is added to it', () => {
+  it('do not cause a call to be read before its brackets are closed', () => {
     const encoder = createEncoder({ id: 'r1', model: 'p/m' } as ReplyHead);
     const read = vi.spyOn(JSON, 'parse');
     onTestFinished(() => read.mockRestore());
-    encoder.chunks([start(0), input(0, '{"a":{"b":1}'), start(1), ...Array.from({ length: 100 }, () => input(1, 'x'))]);
+    encoder.chunks([start(0), input(0, '{"a":{"b":1},"c":"\\\\\\"'), start(1), ...Array.from({ length: 100 }, () => [input(0, '}'), input(1, 'x')]).flat()]);
+    expect(read).not.toHaveBeenCalled();
+    expect(encoder.chunks([input(0, '"}')])).toContain('"index":1');
     expect(read).toHaveBeenCalledTimes(1);
-    expect(encoder.chunks([input(0, '}')])).toContain('"index":1');
-    expect(read).toHaveBeenCalledTimes(2);
+  });
+
+  it('are each held once, however many calls before them are not whole', () => {
+    let looks = 0;
+    const seen = (chunk: Chunk): Chunk => new Proxy(chunk, { get: (of, name) => (looks++, Reflect.get(of, name) as unknown) });
+    const many = 300;
+    const events = encoded([...Array.from({ length: many }, (_, at) => start(at)), ...Array.from({ length: many }, (_, at) => input(at, '{"a":')), said('x')].map(seen).concat(end));
+    expect(events.filter(({ type }) => type === 'content_block_start')).toHaveLength(many + 1);
+    expect(looks).toBeLessThan(30 * many);
   });
 
   it('end a cut call, and none of the later pieces is lost', () => {

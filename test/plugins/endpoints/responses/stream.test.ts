@@ -1,5 +1,5 @@
 /** Streams and plain replies of the Responses API, with providers of chat completions. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Chunk } from '../../../../core/chat.ts';
 import type { ReplyHead } from '../../../../core/pipeline/door.ts';
 import { fromOpaque } from '../../../../core/wire/opaque.ts';
@@ -233,6 +233,16 @@ describe('a response', () => {
     const pieces: Chunk[] = [{ type: 'text-delta', choice: 0, text: 'a' }, { type: 'extra', choice: 0, on: 'choice', field: 'logprobs', value: { content } }];
     const head = { id: '018f0000-0000-7000-8000-000000000000', created: 1, model: 'm', request: { rest: {}, native: { fields: {} }, door: { parameters: {} }, tools: null, messages: [] } } as unknown as ReplyHead;
     expect(responseOf(pieces, head)).toMatchObject({ output: [{ content: [{ text: 'a', logprobs: { length: 200_000 } }] }] });
+  });
+
+  it('is read once for each call, however many texts come while calls are not whole', () => {
+    const head = { id: '018f0000-0000-7000-8000-000000000000', created: 1, model: 'm', request: { rest: {}, native: { fields: {} }, door: { parameters: {} }, tools: null, messages: [] } } as unknown as ReplyHead;
+    const calls = Array.from({ length: 100 }, (_, index): Chunk[] => [{ type: 'tool-start', choice: 0, index, id: `c${index}`, name: 'f' }, { type: 'tool-delta', choice: 0, index, arguments: index % 2 === 0 ? '{}' : '{"a":"' }]).flat();
+    const texts = calls.map((_, at): Chunk[] => [{ type: 'tool-delta', choice: 0, index: 1, arguments: '}' }, { type: at % 2 === 0 ? 'text-delta' : 'reasoning-delta', choice: 0, text: 'a' }]).flat();
+    const read = vi.spyOn(JSON, 'parse');
+    onTestFinished(() => read.mockRestore());
+    expect(responseOf([...calls, ...texts], head)).toMatchObject({ output: { length: 300 } });
+    expect(read).toHaveBeenCalledTimes(50);
   });
 
   it('has citations in the form of this API', async () => {
