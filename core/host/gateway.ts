@@ -109,6 +109,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     }
     watch.seal();
     if (doors.length > 0 && hooks.auth.taps.length === 0) logger.warn('no plugin recognises callers, so every request for a model is refused with 401; list a plugin of auth/ under plugins');
+    if (!isTrial && doors.length > 0 && config.models.length + config.wildcards.length === 0) logger.warn('the config serves no model, so every request for a model is refused with 404; add models, or include: [model-gateway/config/catalogue/*.yaml]');
     if (!isTrial) await hooks.boot.promise(gatewayOf('core/host', logger)).catch(refuseBoot);
   } catch (error) {
     await closing();
