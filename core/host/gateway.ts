@@ -62,7 +62,9 @@ export interface RunningGateway extends Service {
 export async function startGateway({ config, plugins, write, clock = Date.now, fetch: fetcher = fetch, states = new States(), peers = null, isTrial = false }: GatewayParts): Promise<RunningGateway> {
   const logger = createLogger(write);
   const hooks = createHooks<Gateway>();
+  // safety: a refusal before the `try` below releases nothing, so what may refuse here comes before anything is kept or opened
   const watch = guard(hooks, logger, returnsWith(fieldKindsOf(plugins)));
+  const errorCodes = errorCodesOf(plugins);
   const { endpoints, doors, routesOf, seal } = createRoutes();
   const dialects = new Map<string, Dialect>(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
   const teardowns: { readonly plugin: string; readonly run: Teardown }[] = [];
@@ -79,9 +81,8 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const metrics = createMetricSources((plugin, error) => logger.error('a plugin could not read its metrics; they are left out', { plugin, error }));
   const shared = {
     isLeaving: () => isLeaving,
-    errorCodes: errorCodesOf(plugins),
     spentMs: () => watch.spentMs(),
-    log, dialects, config, clock, redis, signIns, keys: new CallerKeys(config.keys), fetch: fetcher,
+    errorCodes, log, dialects, config, clock, redis, signIns, keys: new CallerKeys(config.keys), fetch: fetcher,
     traffic: (): Traffic => ({ bytes: inFlight.bytes, refused: refusals.counts, overloaded: inFlight.refused }),
     checkHealth: async (report: HealthReport, query: HealthQuery) => await hooks.health.promise(await ownChecks(report, query, { inFlight, redis }), query),
   };

@@ -3,6 +3,8 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { defineError } from '../../../core/errors.ts';
+import type { AnyPlugin } from '../../../core/host/plugin.ts';
 import { RedisClient } from '../../../core/host/redis.ts';
 import { createLogger } from '../../../core/logger.ts';
 import { Secret } from '../../../core/secret.ts';
@@ -153,4 +155,15 @@ test('never prints the password of its address', async () => {
   await client.open();
   expect(lines.length).toBeGreaterThan(0);
   expect(lines.join('')).not.toContain('hunter2');
+});
+
+test('has no connection of a gateway that was refused', async () => {
+  const server = createServer(() => {});
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const shop = defineError({ code: 'shop_closed', status: 403 });
+  const plugins = ['one', 'two'].map((name): AnyPlugin => ({ name: `test/${name}`, summary: 'a plugin with an error of its own', errors: [shop], apply() {} }));
+  const redis = { url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  await expect(testGateway({ config: { ...oneUpstream('http://127.0.0.1:9'), redis }, plugins })).rejects.toThrow('both declare the error code');
+  expect(await new Promise((resolve) => server.getConnections((_, count) => resolve(count)))).toBe(0);
 });
