@@ -22,7 +22,7 @@ export function detailText(record: LoggedDetail): string {
     ['cost', `${costOf(facts.cost === null ? '–' : `$${facts.cost}`, facts)}${facts.providerCost === null ? '' : ` (the provider says $${facts.providerCost})`}`],
     ...Object.entries(metadata).map(([name, value]): [string, string] => [`meta.${name}`, value]),
     ...Object.entries(fields).map(([name, value]): [string, string] => [`field.${name}`, String(value)]),
-    ...attempts.map(({ provider, outcome, durationMs, error: fault }, at): [string, string] => [`attempt ${at + 1}`, `${provider} ${outcome} ${duration(durationMs)}${fault === null ? '' : `: ${fault}`}`]),
+    ...attempts.map(({ provider, outcome, durationMs, providerRequestId: id, error: fault }, at): [string, string] => [`attempt ${at + 1}`, `${provider} ${outcome} ${duration(durationMs)}${id === undefined ? '' : `, its request id ${id}`}${fault === null ? '' : `: ${fault}`}`]),
     ...adjustments.map(({ parameter, change }): [string, string] => ['adjusted', `${parameter}: ${change}`]),
     ['plugins', slowest(timings)],
   ];

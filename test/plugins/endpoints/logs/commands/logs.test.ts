@@ -11,6 +11,7 @@ import { logsSelection, statsSelection } from '../../../../../plugins/endpoints/
 import type { Selection } from '../../../../../plugins/endpoints/logs/commands/flags.ts';
 import { showLogs } from '../../../../../plugins/endpoints/logs/commands/logs.ts';
 import { showStats } from '../../../../../plugins/endpoints/logs/commands/stats.ts';
+import { attempt } from '../../../log/journal/scene.ts';
 import { freePort } from '../../../../_kit/servers.ts';
 import { at, logScene } from '../scene.ts';
 import type { Scene } from '../scene.ts';
@@ -88,6 +89,11 @@ describe('gateway logs', () => {
   it('shows the fields of plugins, and which plugins took longest', async () => {
     const { id } = scene.log.add({ fields: { canned: true }, timings: { 'auth/keys': 0.02, 'log/journal': 7.123, 'log/cost': 0.5, 'route/policy': 0.01 } });
     expect((await logs(id)).join('\n')).toMatch(/\nfield\.canned +true\nplugins +log\/journal 7\.12 ms, log\/cost 0\.50 ms, auth\/keys 0\.02 ms\n/);
+  });
+
+  it('shows each attempt, with the id under which its provider knows it', async () => {
+    const { id } = scene.log.add({ attempts: [attempt('upstream_error', { error: 'broken', providerRequestId: 'req_1' }), attempt('answered')] });
+    expect((await logs(id)).join('\n')).toMatch(/\nattempt 1 +up upstream_error 90 ms, its request id req_1: broken\nattempt 2 +up answered 90 ms\n/);
   });
 
   it('prints no escape sequences of callers', async () => {
