@@ -12,7 +12,6 @@ import type { Server } from '../config.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { bytesPerPart } from './in-flight.ts';
-import type { InFlight } from './in-flight.ts';
 
 /** Node's two ends of one request. */
 export interface NodePair {
@@ -109,11 +108,11 @@ export const readBytes = (body: Readable, { headers, config }: Exchange, most = 
   readBody(body, { limit: Math.min(most, config.server.limits.body), announced: headers['content-length'] });
 
 /** The body of a completion request as JSON. Throws 415 where the headers announce something else, and 503 where there is no room for it. */
-export async function readJson(body: Readable, exchange: Exchange, inFlight: InFlight): Promise<unknown> {
+export async function readJson(body: Readable, exchange: Exchange): Promise<unknown> {
   requireJson(exchange.headers);
   const encoding = exchange.headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new GatewayError('unsupported_media_type', 'A compressed request body is not accepted; send it as it is.');
   const { limits } = exchange.config.server;
-  const bounds = { limit: limits.body, announced: exchange.headers['content-length'], hold: (bytes: number) => inFlight.hold(bytes, exchange) };
-  return parseJson(await readBody(body, bounds), limits.jsonDepth, (parts) => inFlight.hold(parts * bytesPerPart, exchange));
+  const bounds = { limit: limits.body, announced: exchange.headers['content-length'], hold: (bytes: number) => exchange.hold(bytes) };
+  return parseJson(await readBody(body, bounds), limits.jsonDepth, (parts) => exchange.hold(parts * bytesPerPart));
 }

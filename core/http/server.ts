@@ -119,7 +119,7 @@ async function serveDoor(door: Door, { request, response, params }: NodePair & P
   exchange.door = door;
   exchange.room = inFlight;
   if (params !== undefined) exchange.params = params;
-  const body = (): Promise<unknown> => readJson(request, exchange, inFlight);
+  const body = (): Promise<unknown> => readJson(request, exchange);
   const work = async (): Promise<Completion> => {
     if (running.isDraining) return await refuse(exchange, shuttingDown(), pipeline);
     if (!inFlight.hasRoom(exchange.config.server.limits)) return await refuse(exchange, inFlight.refuse('requests'), pipeline);
