@@ -36,9 +36,6 @@ export interface Said {
   readonly number: number;
 }
 
-/** Whether Redis answered with an error: then it has not run the script. */
-export const isRefused = (thrown: unknown): boolean => thrown instanceof Error && thrown.name === 'ReplyError';
-
 /** Redis was asked to admit a request, and no reply came. */
 export class NoReply extends Error {
   readonly said: Said;

@@ -5,13 +5,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from '../../../../core/config.ts';
 import type { SharedRedis } from '../../../../core/host/redis.ts';
+import { isRefused } from '../../../../core/host/redis-server.ts';
 import { within } from '../../../../core/cancellation.ts';
 import { Away, isUnread, refusalOf } from '../ledger.ts';
 import type { Ask, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from '../ledger.ts';
 import type { MemoryLedger } from './memory.ts';
 import { heldValues, subjectsOf } from './held.ts';
 import type { Owned } from './held.ts';
-import { chunk, isRefused, Missed, NoReply, toldOf } from './missed.ts';
+import { chunk, Missed, NoReply, toldOf } from './missed.ts';
 import type { Said } from './missed.ts';
 import { aliveKey, eraKey, expiryOf, heardKey, keysOf, levelsOf, spentKey, toldKey } from './redis-keys.ts';
 import { aliveScript, closeScript, missedScript, registerScript } from './known-scripts.ts';
@@ -215,6 +216,7 @@ export class RedisLedger implements Ledger {
     if (this.#redis.isAway) return unheard();
     const heard = (reply: unknown): void => void (reply === 0 && unheard());
     const perhaps = (thrown: unknown): void => {
+      // Redis has answered with an error, so it has not run the script
       if (isRefused(thrown)) return unheard();
       this.#doubt();
       this.#missed.perhaps(said, remember);
