@@ -95,24 +95,24 @@ export class MemoryLedger implements Ledger {
     return { hold: this.take(ask, levels), refusal: null, levels };
   }
 
-  /** Reserves what the request asks for, whether there is room or not, and adds it to these levels. */
+  /** Reserves what the request asks for, whether there is room or not, and adds it to these levels, one for each of its subjects. */
   take({ subjects, tokens, pico, isLight }: Ask, levels: readonly Level[]): Hold {
     const now = this.#clock();
     this.#sweep(now);
     for (let at = 0; at < subjects.length; at++) {
       const subject = subjects[at] as Subject;
-      const level = levels[at];
+      const level = levels[at] as Level;
       const counts = this.#countsOf(subject);
       if (subject.caps.requests !== null) counts.requests.add(now, 1);
-      if (level !== undefined) {
-        level.requests++;
-        if (level.requestsResetMs === 0) level.requestsResetMs = counts.requests.resetMs(now);
-      }
+      level.requests++;
+      if (level.requestsResetMs === 0) level.requestsResetMs = counts.requests.resetMs(now);
       if (isLight) continue;
       counts.running++;
       counts.heldTokens += tokens;
       for (const { per } of subject.caps.budgets) this.#accountOf(subject, per, now).held += pico;
-      if (level !== undefined) addTo(level, tokens, pico);
+      level.running++;
+      level.tokens += tokens;
+      for (const budget of level.budgets) budget.held += pico;
     }
     return { subjects, tokens, pico, isLight, at: now };
   }
@@ -272,9 +272,3 @@ const none: Level['budgets'] = [];
 const sweepEveryMs = 30_000;
 
 const resetOf = ({ at, requests }: Others, now: number): number => (requests > 0 ? at + windowMs - now : 0);
-
-function addTo(level: Level, tokens: number, pico: bigint): void {
-  level.running++;
-  level.tokens += tokens;
-  for (const budget of level.budgets) budget.held += pico;
-}

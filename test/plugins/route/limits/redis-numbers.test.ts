@@ -91,7 +91,7 @@ test('a number of tokens that is too large for an exact sum is left out in memor
   const clock = { now: Date.UTC(2030, 0, 1) };
   const memory = new MemoryLedger(() => clock.now);
   const one = limited('endless', { tokens: 1000 });
-  const use = (tokens: number): void => memory.settle(memory.reserve(asking([one])).hold ?? memory.take(asking([one]), []), tokens);
+  const use = (tokens: number): void => memory.settle(memory.reserve(asking([one])).hold ?? memory.take(asking([one]), memory.levels([one])), tokens);
   use(1e20);
   clock.now += 10_000;
   use(7);
