@@ -5,33 +5,35 @@
 import { bearerOf } from '../api-key.ts';
 import type { Arrived } from '../pipeline/context.ts';
 import { GatewayError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
 import { hostName, isLoopback } from '../wire/address.ts';
 import { readSession } from './sessions.ts';
 import type { Session } from './sessions.ts';
-import type { Claimant, SignIns } from './sign-ins.ts';
+import type { SignIns } from './sign-ins.ts';
 
 /** The cookie of a browser that has shown the admin key. It holds a session, never the key. */
 export const adminCookie = 'gateway_admin';
 
 type Asked = Pick<Arrived, 'headers' | 'config' | 'method' | 'createdAt'>;
 
-export interface AdminFacts extends Claimant {
+export interface AdminFacts {
   readonly signIns: SignIns;
+  readonly logger: Logger;
 }
 
 /** Returns where the request is allowed. Throws `missing_api_key`, `invalid_api_key` (401), `permission_denied` (403) or `too_many_attempts` (429). */
-export async function admitAdmin(asked: Asked, facts: AdminFacts): Promise<void> {
-  const { headers, method, config: { server: { adminKey, adminOpen, isGuarded } } } = asked;
+export async function admitAdmin(asked: Asked & Pick<Arrived, 'address'>, { signIns, logger }: AdminFacts): Promise<void> {
+  const { headers, method, address, config: { server: { adminKey, adminOpen, isGuarded } } } = asked;
   if (adminOpen || (adminKey === null && !isGuarded)) {
-    const why = whyNotLocal(headers, facts.address);
+    const why = whyNotLocal(headers, address);
     if (why === null) return refuseForeign(method, headers);
     if (adminKey === null) throw new GatewayError('permission_denied', `${why}: set server.admin_key to see the log from elsewhere.`);
   }
-  if (adminKey === null) return refuseSocket(facts.address);
+  if (adminKey === null) return refuseSocket(address);
   const keys = [bearerOf(headers['authorization']), headers['x-api-key']].filter((key) => key !== undefined);
-  if (keys.length > 0 && (await facts.signIns.isRight(keys, adminKey.reveal(), facts))) return;
+  if (keys.length > 0 && (await signIns.isRight(keys, adminKey.reveal(), { address, logger }))) return;
   const cookie = sessionCookie(headers['cookie']);
-  if (cookie !== undefined && isSameOrigin(method, headers) && sessionOf(asked, facts.signIns) !== null) return;
+  if (cookie !== undefined && isSameOrigin(method, headers) && sessionOf(asked, signIns) !== null) return;
   const more = { headers: { 'www-authenticate': 'Bearer' } };
   throw keys.length > 0 || cookie !== undefined
     ? new GatewayError('invalid_api_key', 'The admin key is not valid.', more)

@@ -143,7 +143,7 @@ async function serveDoor(door: Door, { request, response, params }: NodePair & P
 /** Identifies an admin, who may ask where the request of any caller would go. Returns the error to answer with. Null: the caller is known now, or is identified later. */
 async function identifyAdmin(exchange: Exchange, { signIns, keys, pipeline: { logger } }: Shared): Promise<GatewayError | null> {
   try {
-    exchange.principal = await dryRunCaller(exchange, { address: exchange.address, signIns, logger, keys });
+    exchange.principal = await dryRunCaller(exchange, { signIns, logger, keys });
     return null;
   } catch (thrown) {
     return GatewayError.from(thrown, exchange.id);
@@ -228,11 +228,10 @@ const workOf = (endpoint: Endpoint, { running, pipeline, signIns, clock }: Share
   if (pair !== null && endpoint.auth === 'admin') closeToOtherOrigins(pair.response);
   if (running.isDraining) throw shuttingDown();
   exchange.expire(exchange.config.routing.default);
-  const { address } = exchange;
-  const principal = await unlessCancelled(exchange.cancellation, admit(endpoint, exchange, { hooks: pipeline.hooks, address, signIns, logger: pipeline.logger }));
+  const principal = await unlessCancelled(exchange.cancellation, admit(endpoint, exchange, { hooks: pipeline.hooks, signIns, logger: pipeline.logger }));
   // safety: the rest of a broken body never comes, so without `unlessCancelled` a read would wait for ever
   const body = (): Promise<Buffer> => unlessCancelled(exchange.cancellation, readBytes(bodyOf(event), exchange, endpoint.bodyLimit));
-  const answer = await unlessCancelled(exchange.cancellation, endpoint.handle({ arrived: exchange.view, principal, params: paramsOf(event), query: event.url.searchParams, address, body }), dropLate);
+  const answer = await unlessCancelled(exchange.cancellation, endpoint.handle({ arrived: exchange.view, principal, params: paramsOf(event), query: event.url.searchParams, address: exchange.address, body }), dropLate);
   exchange.stopClock();
   // the answers for the dashboard and for scripts are large, repeat themselves, and are asked for again and again
   const coded = endpoint.path.startsWith('/api/') ? await compressed(endpoint.method === 'GET' ? unlessKnown(answer, exchange.headers['if-none-match']) : answer, exchange.headers['accept-encoding']) : answer;
