@@ -15,7 +15,7 @@ import { Lead } from './lead.ts';
 import { bytesOf, isMalformed, isUnpacking } from './unpacked.ts';
 
 /** What reading an answer needs: the request as it was sent, and how to decode its answer. */
-export interface AnswerParts {
+interface AnswerParts {
   readonly wire: WireRequest;
   readonly dialect: Dialect;
   readonly target: Target;
@@ -111,22 +111,32 @@ function isEvents(first: Buffer | null): boolean | null {
 }
 
 /** The source of a plain answer, one JSON body. Its chunks come together, when the whole body has come. */
-export function bodySource(bytes: Bytes, { dialect, target, wire, limits }: AnswerParts): ChunkSource {
-  const body = new Gathered();
-  const broken = (thrown: unknown): GatewayError => (body.size === 0 && !isUnpacking(thrown) ? unreachable(thrown) : truncated(thrown));
+function bodySource(bytes: Bytes, { dialect, target, wire, limits }: AnswerParts): ChunkSource {
+  const take = bodyReader(bytes, limits);
   let isOver = false;
   return {
     adjustments: wire.adjustments,
     async read() {
       if (isOver) return null;
       await bytes.ready();
-      const part = taken(bytes, broken);
-      if (part !== null) body.add(part);
-      if (body.size > limits.upstreamBody) throw tooLarge(limits.upstreamBody);
-      isOver = part === null || bytes.isOver;
-      return isOver ? decodeBody(body.whole(), { dialect, target, limits }) : [];
+      const whole = take();
+      if (whole === null) return [];
+      isOver = true;
+      return dialect.decodeBody(jsonBody(whole, limits), target);
     },
     cancel: () => bytes.cancel(),
+  };
+}
+
+/** Makes the function that takes the bytes of one body that have come. It returns the whole body, and null before that. Call it after `ready`. */
+export function bodyReader(bytes: Bytes, { upstreamBody }: Pick<ServerLimits, 'upstreamBody'>): () => Buffer | null {
+  const body = new Gathered();
+  const broken = (thrown: unknown): GatewayError => (body.size === 0 && !isUnpacking(thrown) ? unreachable(thrown) : truncated(thrown));
+  return () => {
+    const part = taken(bytes, broken);
+    if (part !== null) body.add(part);
+    if (body.size > upstreamBody) throw tooLarge(upstreamBody);
+    return part === null || bytes.isOver ? body.whole() : null;
   };
 }
 
@@ -138,16 +148,15 @@ function taken(bytes: Bytes, fault: (thrown: unknown) => GatewayError): Buffer |
   }
 }
 
-function decodeBody(bytes: Buffer, { dialect, target, limits: { inFlightBytes } }: Omit<AnswerParts, 'wire'>): readonly Chunk[] {
+/** The value of a whole JSON body. */
+export function jsonBody(bytes: Buffer, { inFlightBytes }: ServerLimits): unknown {
   // safety: `{},` is three bytes of JSON, and takes a hundred bytes of the heap. One answer of 31 MB of them ended a process with a heap of 512 MB
   if (bytes.length * bytesPerPart > inFlightBytes && partsIn(bytes) * bytesPerPart > inFlightBytes) throw new GatewayError('upstream_response_too_large', "The provider's answer has more objects and names than this gateway has memory for.");
-  let body: unknown;
   try {
-    body = jsonIn(textOf(bytes));
+    return jsonIn(textOf(bytes));
   } catch (cause) {
     throw new GatewayError('upstream_invalid_response', 'The provider did not answer with valid JSON.', { cause });
   }
-  return dialect.decodeBody(body, target);
 }
 
 const done = 'data: [DONE]';

@@ -5,7 +5,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import type { Streaming } from '../../../core/pipeline/context.ts';
 import { sourceOf } from '../../../core/pipeline/hooks.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
-import { bodySource } from './answer.ts';
+import { bodyReader, jsonBody } from './answer.ts';
 import { bytesOf } from './unpacked.ts';
 import { dispatch } from './dispatch.ts';
 import type { AttemptParts } from './dispatch.ts';
@@ -60,11 +60,15 @@ function chunksOf(vectors: Part['vectors'], tokens: number | null): Chunk[] {
   ];
 }
 
-async function call(wire: WireRequest, embedder: Embedder, { context, parts: { dialect, ...parts } }: { context: Streaming; parts: AttemptParts }): Promise<Part> {
-  const answer = await dispatch(wire, { dialect, ...parts });
-  let part: Part | null = null;
-  const reading = bodySource(bytesOf(answer), { wire, target: parts.target, limits: context.config.server.limits, dialect: { ...dialect, decodeBody: (body) => ((part = embedder.decode({ body, headers: answer.headers })), []) } });
-  while ((await reading.read()) !== null);
-  if (part === null) throw new GatewayError('upstream_invalid_response', 'The provider sent an answer without embeddings.');
-  return part;
+async function call(wire: WireRequest, embedder: Embedder, { context, parts }: { context: Streaming; parts: AttemptParts }): Promise<Part> {
+  const answer = await dispatch(wire, parts);
+  const { limits } = context.config.server;
+  const bytes = bytesOf(answer);
+  const take = bodyReader(bytes, limits);
+  let whole: Buffer | null = null;
+  while (whole === null) {
+    await bytes.ready();
+    whole = take();
+  }
+  return embedder.decode({ body: jsonBody(whole, limits), headers: answer.headers });
 }
