@@ -58,11 +58,13 @@ export interface RunningGateway extends Service {
   close(): Promise<void>;
 }
 
-/** Applies and boots every plugin. Throws an error that names the plugin that refuses; those before it are torn down. */
+/**
+ * Applies and boots every plugin. Throws an error that names the plugin that refuses; those before it are torn down.
+ * safety: a refusal before the `try` releases nothing, so the guard and the error codes, which may refuse, come before anything is kept or opened.
+ */
 export async function startGateway({ config, plugins, write, clock = Date.now, fetch: fetcher = fetch, states = new States(), peers = null, isTrial = false }: GatewayParts): Promise<RunningGateway> {
   const logger = createLogger(write);
   const hooks = createHooks<Gateway>();
-  // safety: a refusal before the `try` below releases nothing, so what may refuse here comes before anything is kept or opened
   const watch = guard(hooks, logger, returnsWith(fieldKindsOf(plugins)));
   const errorCodes = errorCodesOf(plugins);
   const { endpoints, doors, routesOf, seal } = createRoutes();
@@ -109,8 +111,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
       if (teardown !== undefined) teardowns.push({ plugin: plugin.name, run: teardown });
     }
     watch.seal();
-    if (doors.length > 0 && hooks.auth.taps.length === 0) logger.warn('no plugin recognises callers, so every request for a model is refused with 401; list a plugin of auth/ under plugins');
-    if (!isTrial && doors.length > 0 && config.models.length + config.wildcards.length === 0) logger.warn('the config serves no model, so every request for a model is refused with 404; add models, or include: [model-gateway/config/catalogue/*.yaml]');
+    if (doors.length > 0) warnOfDoors(config, { hasAuth: hooks.auth.taps.length > 0, isTrial, logger });
     if (!isTrial) await hooks.boot.promise(gatewayOf('core/host', logger)).catch(refuseBoot);
   } catch (error) {
     await closing();
@@ -157,6 +158,12 @@ function fieldKindsOf(plugins: readonly LoadedPlugin[]): FieldKinds {
     if (other !== undefined) throw new Error(`The plugins "${by}" and "${other.by}" both declare the field "${field}", as ${kind} and as ${other.kind}.`);
   }
   return new Map(declared.map(({ field, kind }) => [field, kind]));
+}
+
+/** Warns where every request of a caller would be refused. `gateway check` says the second in its own words. */
+function warnOfDoors({ models, wildcards }: Config, { hasAuth, isTrial, logger }: { readonly hasAuth: boolean; readonly isTrial: boolean; readonly logger: Logger }): void {
+  if (!hasAuth) logger.warn('no plugin recognises callers, so every request for a model is refused with 401; list a plugin of auth/ under plugins');
+  if (!isTrial && models.length + wildcards.length === 0) logger.warn('the config serves no model, so every request for a model is refused with 404; add models, or include: [model-gateway/config/catalogue/*.yaml]');
 }
 
 /** How long the gateway waits for the teardown of a plugin: as long as for a tap of `close`. safety: a teardown that never ends would block the end of the process, and the teardown of the plugins after it. */

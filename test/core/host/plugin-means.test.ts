@@ -9,7 +9,7 @@ import { withCheck } from '../../../core/pipeline/hooks.ts';
 import { Secret } from '../../../core/secret.ts';
 import { oneUpstream, testGateway } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
-import { answers, completion, said, startUpstream, streams } from '../../_kit/upstream.ts';
+import { answers, completion, pause, said, startUpstream, streams } from '../../_kit/upstream.ts';
 import type { ScriptedUpstream } from '../../_kit/upstream.ts';
 
 const open: { close(): Promise<void> }[] = [];
@@ -235,7 +235,10 @@ describe('a tap', () => {
       return request;
     }));
     const { gateway, upstream } = await gatewayWith(slow);
-    upstream.script((response, asked) => void setTimeout(() => answers(completion('Hello.'))(response, asked), 200));
+    upstream.script(async (response, asked) => {
+      await pause(200);
+      await answers(completion('Hello.'))(response, asked);
+    });
     await gateway.chat({});
     const timings = gateway.records[0]?.timings ?? {};
     expect(timings['test/means']).toBeGreaterThan(15);
