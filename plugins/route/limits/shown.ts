@@ -70,7 +70,8 @@ const counted = ['all', 'key', 'model', 'provider'];
 function askedBy(query: URLSearchParams): string | null {
   const [by = null, ...others] = query.getAll('by');
   if (others.length > 0) throw new GatewayError('invalid_value', '"by" can be given once.', { param: 'by' });
-  if (by === null || counted.includes(by) || /^meta\../s.test(by)) return by === null ? null : nameAsWritten(by);
+  if (by === null) return null;
+  if (counted.includes(by) || /^meta\../s.test(by)) return nameAsWritten(by);
   throw new GatewayError('invalid_value', `No limit counts by "${by.slice(0, 100)}".${didYouMean(by, counted)} There are ${counted.join(', ')} and meta.<name>.`, { param: 'by' });
 }
 
@@ -99,9 +100,9 @@ async function shownLimits(parts: ShownParts, only: string | null = null): Promi
 
 /** The values that may have limits, each once. After a reload, a value may have other limits, or none. */
 async function valuesOf({ rules, ledger, keys, sums }: ShownParts): Promise<readonly Pick<Subject, 'by' | 'value'>[]> {
-  const counted = await ledger.known();
+  const known = await ledger.known();
   const spent = Array.from(sums.known(), ({ kind: { by }, value }) => ({ by, value })).slice(0, mostShown);
-  return [...new Map([...rules.named(keys.all()), ...counted, ...spent].map((one) => [`${one.by} ${one.value}`, one])).values()];
+  return [...new Map([...rules.named(keys.all()), ...known, ...spent].map((one) => [`${one.by} ${one.value}`, one])).values()];
 }
 
 function shareOf({ allowed, used, held }: ExplainedLimit): number | null {
