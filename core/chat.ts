@@ -124,12 +124,12 @@ export interface EmbeddingAsk {
 }
 
 /** A request for the number of tokens in its messages and tools. No model answers it, and nothing is charged. */
-export interface CountAsk {
+interface CountAsk {
   readonly kind: 'count';
 }
 
 /** A request that is not a chat. Each kind has its own door, its own functions in the dialects, and models that support it. */
-export type Ask = EmbeddingAsk | CountAsk;
+type Ask = EmbeddingAsk | CountAsk;
 
 /** A request as the pipeline sees it. A field is null if the caller did not set it. */
 export interface ChatRequest {

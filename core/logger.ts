@@ -12,7 +12,7 @@ export interface Logger {
 export type Facts = Readonly<Record<string, unknown>>;
 
 /** How serious a log line is. */
-export type Level = 'info' | 'warn' | 'error';
+type Level = 'info' | 'warn' | 'error';
 
 /** Takes one line of the log, without a line break at its end. */
 export type Write = (line: string, level: Level) => void;

@@ -68,7 +68,7 @@ export function configFileOf(args: readonly string[]): string {
   return configFile(config);
 }
 
-export interface Arguments {
+interface Arguments {
   readonly flags: FlagValues;
   readonly words: readonly string[];
 }

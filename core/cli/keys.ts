@@ -3,7 +3,7 @@ import { createApiKey } from '../api-key.ts';
 import { UsageError } from '../exit.ts';
 import type { Output } from '../host/command.ts';
 
-export interface NewKey {
+interface NewKey {
   /** Null: the key gets a name of its own. */
   readonly name: string | null;
   readonly json: boolean;

@@ -13,7 +13,7 @@ const patienceMs = 70_000;
 /** After this time without news, the command checks that the gateway answers at all. With the time of that check the wait is half a minute, as for other commands. */
 const silenceMs = 25_000;
 
-export interface Asked {
+interface Asked {
   readonly dataDir: string;
   /** The config file, with its whole path. */
   readonly config: string;

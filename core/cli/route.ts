@@ -12,7 +12,7 @@ import { askGateway, runningOf } from './ask-running.ts';
 import type { Askable, Running } from './ask-running.ts';
 import type { StartGateway } from './open-log.ts';
 
-export interface RouteParts extends Running, Output {
+interface RouteParts extends Running, Output {
   readonly plugins: readonly LoadedPlugin[];
   readonly flags: FlagValues;
   readonly words: readonly string[];

@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 
 /** A process that refused to follow another one. */
-export interface Refused {
+interface Refused {
   /** How many have refused so far, this one included. */
   readonly count: number;
   /** The exit code for this refusal. */

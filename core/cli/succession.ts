@@ -61,7 +61,7 @@ export function originOf(asked: Asked): Origin {
 type Told = { readonly ready: true } | Refusal;
 
 /** Why the next process does not serve, and the exit code that says so. */
-export interface Refusal {
+interface Refusal {
   readonly ready: false;
   readonly code: number;
   readonly reason: string;

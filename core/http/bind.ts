@@ -16,7 +16,7 @@ export interface Place {
   readonly tls?: Tls | null;
 }
 
-export interface Bound {
+interface Bound {
   readonly server: Server;
   /** The IP address. */
   readonly address: string;

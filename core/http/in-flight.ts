@@ -54,7 +54,7 @@ export function heapFlagsOf(workers: number): string[] {
 }
 
 /** The limit that refused a request. */
-export type Bound = 'bytes' | 'requests' | 'connection';
+type Bound = 'bytes' | 'requests' | 'connection';
 
 /** How long health says that requests are refused after the last one was. */
 const rememberedMs = 10_000;

@@ -21,7 +21,7 @@ const opened = new AsyncLocalStorage<{ readonly request: string; readonly attemp
 const noParams = Object.freeze({});
 
 /** An attempt that broke in the middle of its answer, or that was hedged by a quicker one. */
-export interface Lost {
+interface Lost {
   readonly at: number;
   readonly candidate: Candidate;
   readonly reply: Reply;

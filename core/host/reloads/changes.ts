@@ -2,7 +2,7 @@
 import type { Config } from '../../config.ts';
 import { Secret, withoutSecrets, saysSecret } from '../../secret.ts';
 
-export interface Change {
+interface Change {
   /** For example `models.gpt-5.pricing.prompt`. */
   readonly path: string;
   /** JSON of the value, without secrets; null: it was not there. */

@@ -10,7 +10,7 @@ import { reasonOf } from './store/store.ts';
 import type { StoreSettings } from './store/store.ts';
 
 /** The options of the plugin that name the store. */
-export interface StoreOptions {
+interface StoreOptions {
   readonly store: 'sqlite' | 'postgres';
   readonly url?: string;
   readonly retention_days: number;

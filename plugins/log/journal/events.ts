@@ -4,7 +4,7 @@ import type { Logger } from '../../../core/logger.ts';
 import { loggedOf } from './write/entry.ts';
 
 /** Called with each record when its request ends, before the store has it. The request waits for this call, so a listener must do its work later. */
-export type RecordListener = (record: LoggedRequest) => void;
+type RecordListener = (record: LoggedRequest) => void;
 
 export interface LogEvents {
   /** Returns a function that ends the listening. */

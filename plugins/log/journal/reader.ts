@@ -9,7 +9,7 @@ import type { LogEvents } from './events.ts';
 import type { OtherJournals } from './other-journals.ts';
 import type { Counts } from './write/lost.ts';
 
-export interface ReaderParts {
+interface ReaderParts {
   readonly client: StoreClient;
   /** The journals of other workers. */
   readonly others: OtherJournals;

@@ -22,7 +22,7 @@ const busySeconds = 10;
 const manyCalls = 20;
 
 /** Why a target rests. */
-export type Why = 'rate limit' | 'failures' | 'refused key';
+type Why = 'rate limit' | 'failures' | 'refused key';
 
 export type Standing =
   | { readonly is: 'standing' }

@@ -11,7 +11,7 @@ import type { Sums } from './sums.ts';
 /** safety: no request waits longer than this for the log. */
 const readMs = 700;
 
-export interface Counting {
+interface Counting {
   readonly ledger: Ledger;
   /** Called when the gateway with this config begins to serve. @param readAgain reads the sums of the log, and gives them to the ledger */
   begin(readAgain: () => void): void;

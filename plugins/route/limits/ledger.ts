@@ -87,7 +87,7 @@ export interface Verdict {
   readonly levels: readonly Level[];
 }
 
-export type Lack = 'requests' | 'tokens' | 'concurrent' | 'budget';
+type Lack = 'requests' | 'tokens' | 'concurrent' | 'budget';
 
 /** Why a request is refused. */
 export interface Refusal {
@@ -138,7 +138,7 @@ export interface Ledger {
 export class Away extends Error {}
 
 /** A period of a budget, epoch milliseconds by UTC; `end` is infinite where it has none. */
-export interface Period {
+interface Period {
   readonly start: number;
   readonly end: number;
 }

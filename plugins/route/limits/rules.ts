@@ -9,7 +9,7 @@ import type { BudgetCap, Caps, Subject } from './ledger.ts';
 const none: readonly Subject[] = [];
 
 /** A key with its own limits; null: it has none. */
-export interface LimitedKey {
+interface LimitedKey {
   readonly name: string;
   readonly limits: Amounts | null;
 }

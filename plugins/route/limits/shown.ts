@@ -15,7 +15,7 @@ import type { Ledger, Subject } from './ledger.ts';
 import type { Rules } from './rules.ts';
 import type { Sums } from './sums.ts';
 
-export interface ShownParts {
+interface ShownParts {
   readonly rules: Rules;
   readonly ledger: Ledger;
   readonly keys: CallerKeys;

@@ -24,7 +24,7 @@ interface Read {
   readonly isWhole: boolean;
 }
 
-export interface SumsParts {
+interface SumsParts {
   readonly log: LogAccess;
   readonly logger: Logger;
   readonly clock: () => number;

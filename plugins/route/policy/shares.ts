@@ -18,7 +18,7 @@ export interface Taken {
   readonly all: number;
 }
 
-export interface Turn<Value> {
+interface Turn<Value> {
   /** The first participant has the turn; the others follow by their credit. */
   readonly order: readonly Value[];
   readonly taken: Taken;

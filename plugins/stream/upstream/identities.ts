@@ -13,7 +13,7 @@ const healthMs = 1000;
 const longestFault = 500;
 
 /** The provider of an entry with its credentials in it: at once where they are valid. The promise rejects with `upstream_auth_error` where there are none. */
-export type Admit = (entry: Provider) => Provider | Promise<Provider>;
+type Admit = (entry: Provider) => Provider | Promise<Provider>;
 
 /** Taps `boot` and `health` for the providers of the config that name an identity. */
 export function createIdentities({ hooks, config, dialects, state, clock, logger }: Gateway): Admit {

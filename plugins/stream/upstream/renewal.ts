@@ -6,7 +6,7 @@ import type { Credentials } from '../../../core/wire/dialect.ts';
 import { within } from '../../../core/cancellation.ts';
 
 /** The purpose of the credentials, and the function to call when they change. */
-export interface RenewalParts {
+interface RenewalParts {
   fetch(): Promise<Credentials>;
   clock(): number;
   /** Called with the failure when there are no new credentials, and with null when there are some again. Further failures in a row are not reported. */

@@ -27,7 +27,7 @@ export interface StoreClient extends Reader, KeyCalls, Pick<OwnCalls, 'ping' | '
   close(withinMs: number): Promise<boolean>;
 }
 
-export interface ClientEvents {
+interface ClientEvents {
   readonly logger: Logger;
   readonly disk: (change: { readonly removed: number; readonly elsewhere: number }) => void;
   /** Called while the folder of this gateway's journal is missing, because somebody has deleted it: again and again until the folder exists. */

@@ -15,7 +15,7 @@ import { Tail } from './tail.ts';
 import type { Entry } from '../write/entry.ts';
 import type { Taken } from './tail.ts';
 
-export interface DrainSettings {
+interface DrainSettings {
   readonly store: Store;
   readonly root: string;
   /** The journal of this gateway. */

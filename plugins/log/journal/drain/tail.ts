@@ -19,7 +19,7 @@ export interface Taken {
   readonly isLast: boolean;
 }
 
-export interface TailEvents {
+interface TailEvents {
   /** Segments of this size were deleted. */
   removed(bytes: number): void;
   /** Called with the number of bytes that were not a frame, and were skipped. */

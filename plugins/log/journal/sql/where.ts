@@ -79,7 +79,7 @@ const isOneTag = (condition: Condition): boolean => isTag(condition) && conditio
 /** With a blank before it; empty if there is no condition. */
 export const whereSql = (conditions: readonly string[]): string => (conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`);
 
-export interface SelectionOptions {
+interface SelectionOptions {
   readonly params: Params;
   readonly grammar: Grammar;
   /** Probed conditions that few rows meet, with the ids of those rows. */

@@ -9,7 +9,7 @@ type All = (sql: string, params: readonly unknown[]) => Promise<readonly StoredR
 export type Steps<T> = Generator<readonly [sql: string, params: readonly unknown[]], T, readonly StoredRow[]>;
 
 /** A database, as the tables of keys need it. */
-export interface KeyDatabase {
+interface KeyDatabase {
   readonly all: All;
   /** Runs all statements in one transaction, while nobody else changes a key: readers see versions in the order in which they were given. */
   change<T>(steps: Steps<T>): Promise<T>;

@@ -43,7 +43,7 @@ const checking = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/;
  */
 export const verified = (url: string): string => (url.includes('uselibpqcompat=') ? url : url.replace(checking, '$1verify-full'));
 
-export const statementMs = 5000;
+const statementMs = 5000;
 
 /** The settings of the driver, with the time limits of each connection. */
 export const connectionOf = (url: string): ClientConfig => ({

@@ -17,7 +17,7 @@ import type { Kept, Sums } from './sums.ts';
 
 /** Milliseconds; each is a multiple of the next. Metadata and plugin fields, whose values are many, are not summed up for the shortest. */
 export const spans = [86_400_000, 3_600_000, 900_000] as const;
-export type Span = (typeof spans)[number];
+type Span = (typeof spans)[number];
 const hour = spans[1];
 
 export interface Period {

@@ -20,7 +20,7 @@ export type Started = Pick<LoggedRequest, 'id' | 'clientRequestId' | 'userAgent'
 };
 
 /** Fields of the record that have no column in the store, which keeps them as they are written here. */
-export type More = Pick<LoggedRequest, 'tokensPerSecond' | 'attempts' | 'error' | 'configHash' | 'clientRequestId' | 'clientAddress' | 'method' | 'path' | 'nativeFinishReason' | 'reasoningEstimated' | 'costIsUpperBound' | 'providerCost' | 'usageDetails' | 'prices' | 'ruledOut' | 'adjustments' | 'timings'>;
+type More = Pick<LoggedRequest, 'tokensPerSecond' | 'attempts' | 'error' | 'configHash' | 'clientRequestId' | 'clientAddress' | 'method' | 'path' | 'nativeFinishReason' | 'reasoningEstimated' | 'costIsUpperBound' | 'providerCost' | 'usageDetails' | 'prices' | 'ruledOut' | 'adjustments' | 'timings'>;
 
 /** Written when a request ends, beside More and the bodies. `id` comes first here too. */
 export interface Columns extends Omit<LoggedRequest, keyof More> {

@@ -13,7 +13,7 @@ export const FINISHED = 2;
 export const IN_PARTS = 3;
 /** The same with what was sent to providers. */
 export const WITH_SENT = 4;
-export type Kind = typeof STARTED | typeof FINISHED | typeof IN_PARTS | typeof WITH_SENT;
+type Kind = typeof STARTED | typeof FINISHED | typeof IN_PARTS | typeof WITH_SENT;
 
 /** JSON of objects, as the store keeps them; empty where there is none. */
 export interface Parts {
@@ -34,7 +34,7 @@ export interface Frame {
 }
 
 /** `incomplete`: the bytes end before the frame ends. `damaged`: these bytes are no frame. */
-export type Decoded = { readonly kind: Kind; readonly content: Buffer; readonly end: number } | 'incomplete' | 'damaged';
+type Decoded = { readonly kind: Kind; readonly content: Buffer; readonly end: number } | 'incomplete' | 'damaged';
 
 const head = 9;
 const lengthsOf = (kind: number): number => (kind === WITH_SENT ? 4 : 3);

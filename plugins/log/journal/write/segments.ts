@@ -15,7 +15,7 @@ export function segmentsOf(folder: string): number[] {
   return readdirSync(folder).flatMap((file) => (/^\d{8}\.seg$/.test(file) ? [Number.parseInt(file, 10)] : [])).sort((a, b) => a - b);
 }
 
-export interface Claim {
+interface Claim {
   release(): void;
 }
 
@@ -107,7 +107,7 @@ export function removeInstance({ folder, claim: claimed }: Instance): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-export interface Cursor {
+interface Cursor {
   readonly segment: number;
   readonly offset: number;
   /** Payloads of requests that started before this place and did not finish before it. */

@@ -14,7 +14,7 @@ import { pathOf } from './segments.ts';
 
 const files = { open: promisify(open), close: promisify(close), truncate: promisify(ftruncate), sync: promisify(fdatasync) };
 
-export interface WriterSettings {
+interface WriterSettings {
   readonly folder: string;
   /** The bound of the journal on disk. */
   readonly maxBytes: number;
@@ -31,7 +31,7 @@ export interface WriterSettings {
 }
 
 /** `bodies`: there is room for records, but not for their bodies. `full`: there is no room at all. */
-export type Pressure = 'none' | 'bodies' | 'full';
+type Pressure = 'none' | 'bodies' | 'full';
 
 const largestSegment = 16 * 1024 * 1024;
 const roomForBodies = 0.8;

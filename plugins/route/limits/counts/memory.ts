@@ -5,7 +5,7 @@ import type { Ask, BudgetCap, Charge, Hold, Ledger, Level, Spent, Subject, Verdi
 import { Window, windowMs } from './window.ts';
 
 /** The amount that was spent in a period before this process began to count; null: not known yet. */
-export type SpentBefore = (subject: Subject, per: Budget['per'], start: number) => bigint | null;
+type SpentBefore = (subject: Subject, per: Budget['per'], start: number) => bigint | null;
 
 /** One budget of one value in one period. */
 class Account {
@@ -32,7 +32,7 @@ interface Others {
 const nobody: Others = { at: -Infinity, requests: 0, tokens: 0, running: 0 };
 
 /** The requests of one value that this process has admitted within the last minute. */
-export interface Own {
+interface Own {
   readonly subject: Subject;
   readonly requests: Window;
   readonly tokens: Window;

@@ -16,7 +16,7 @@ interface MissedOf {
 }
 
 /** The data that Redis gets for one value. */
-export interface Told {
+interface Told {
   readonly subject: Subject;
   readonly requests: Amounts;
   readonly tokens: Amounts;
@@ -24,7 +24,7 @@ export interface Told {
 }
 
 /** Redis counts a batch once, because it remembers the batch's name. */
-export interface Batch {
+interface Batch {
   readonly name: string;
   readonly values: readonly Told[];
 }

@@ -19,7 +19,7 @@ import { aliveScript, closeScript, missedScript, registerScript } from './known-
 import { chargeScript, reserveScript, settleScript } from './scripts.ts';
 import { Seeds } from './seeds.ts';
 
-export interface RedisParts {
+interface RedisParts {
   readonly redis: SharedRedis;
   readonly memory: MemoryLedger;
   readonly clock: () => number;

@@ -11,7 +11,7 @@ import { atLeastScript } from './scripts.ts';
 /** The spending of a budget in the log now; null: it cannot be read. */
 export type ReadSpent = (subject: Subject, per: Budget['per'], start: number) => Promise<bigint | null>;
 
-export interface SeedsParts {
+interface SeedsParts {
   readonly redis: SharedRedis;
   readonly memory: MemoryLedger;
   readonly clock: () => number;

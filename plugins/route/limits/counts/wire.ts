@@ -11,12 +11,12 @@ export interface WiredLevel extends Omit<Level, 'budgets'> {
   readonly budgets: readonly { readonly spent: string | null; readonly held: string }[];
 }
 
-export interface WiredAsk extends Omit<Ask, 'subjects' | 'pico'> {
+interface WiredAsk extends Omit<Ask, 'subjects' | 'pico'> {
   readonly subjects: readonly WiredSubject[];
   readonly pico: string;
 }
 
-export interface WiredSpent extends Omit<Spent, 'subject' | 'pico'> {
+interface WiredSpent extends Omit<Spent, 'subject' | 'pico'> {
   readonly subject: WiredSubject;
   readonly pico: string;
 }

@@ -10,7 +10,7 @@ import type { Reach } from './addresses.ts';
 const mostRedirects = 5;
 const mostBytes = 20_971_520;
 
-export interface FetchOptions {
+interface FetchOptions {
   readonly reach: Reach;
   readonly signal: AbortSignal;
   /** Called with each number of bytes before they are kept; throws where there is no room. */

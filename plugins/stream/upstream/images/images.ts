@@ -17,7 +17,7 @@ import { fetchImage } from './fetch.ts';
 const outcomes = ['fetched', 'refused', 'failed'] as const;
 
 /** How many images were fetched, not fetched because of a rule, or could not be fetched. */
-export type ImageCounts = Record<(typeof outcomes)[number], number>;
+type ImageCounts = Record<(typeof outcomes)[number], number>;
 
 export const noImages = (): ImageCounts => ({ fetched: 0, refused: 0, failed: 0 });
 
