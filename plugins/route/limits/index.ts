@@ -54,7 +54,7 @@ export default definePlugin({
     // after route/health, so that only candidates that will be asked are counted
     hooks.route.tap({ stage: LATE + 1 }, (candidates, context) => (rules.isEmpty ? candidates : admission.admit(candidates, context)));
     if (rules.hasTargets) {
-      hooks.open.tap({ stage: EARLY }, (context) => admission.open(context) as undefined);
+      hooks.open.tap({ stage: EARLY }, (context) => admission.open(context));
       hooks.attempted.tap((result, context) => admission.attempted(result, context));
     }
     hooks.explain.tap((explanation, context) => ({ ...explanation, limits: [...explanation.limits, ...admission.explain(context)] }));
