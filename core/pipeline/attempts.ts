@@ -1,7 +1,7 @@
 /**
  * Tries the candidates in order until one answers; then those again whose failure may have passed. A stream may move on to the next
  * candidate until the first piece of its answer has come; a plain request may do so until the last piece. All time limits but that of
- * connecting are kept here, so they hold for every plugin that supplies chunks.
+ * connecting are kept in this folder, so they hold for every plugin that supplies chunks.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Chunk } from '../chat.ts';

@@ -1,4 +1,4 @@
-/** One request under way, and the part of it that plugins see, which grows from stage to stage (context.ts). Only this folder assigns to the fields. */
+/** One request under way, and the part of it that plugins see, which grows from stage to stage (context.ts). Only this folder and `core/http` assign to the fields. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Adjustment, ChatRequest } from '../chat.ts';
 import type { Config, Policy } from '../config.ts';

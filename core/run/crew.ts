@@ -35,7 +35,7 @@ interface CrewParts {
   readonly logger: Logger;
   /** What a worker needs to know when it starts, or reads the config again. */
   known(): Known;
-  /** Called with a worker that replaces another one, and with the config that it serves. */
+  /** Called with a worker that did not prepare the config that the others use, because it has just begun, and with the hash of the config with which it began. */
   aligned(worker: Crewmate, hash: string): void;
 }
 

@@ -138,7 +138,7 @@ export class Rules {
     return [model === null ? null : this.#model?.of(model), provider === null ? null : this.#provider?.of(provider)].filter((subject) => subject !== null && subject !== undefined);
   }
 
-  /** The values that are limited by name: all requests, and the keys of the config. */
+  /** The values that are limited by name: all requests, and those of these keys that have limits. */
   named(keys: readonly LimitedKey[]): readonly Subject[] {
     return [this.#all, ...keys.map(({ name }) => this.#key.of(name))].filter((subject) => subject !== null);
   }
