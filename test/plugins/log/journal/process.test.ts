@@ -86,7 +86,8 @@ describe.each(['sqlite', 'postgres'] as const)('killed under load, with %s', (ki
     expect(byId.size).toBe(records.length);
     expect([...seen.complete].filter((id) => byId.get(id)?.outcome !== 'answered')).toEqual([]);
     expect([...seen.broken].filter((id) => !byId.has(id))).toEqual([]);
-    expect([...seen.broken].some((id) => byId.get(id)?.outcome === 'interrupted')).toBe(true);
+    // requests that ran at a kill, whether their clients had read the head of the reply or not
+    expect(records.some(({ outcome }) => outcome === 'interrupted')).toBe(true);
   });
 });
 
