@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs';
 import type { FromSchema } from 'json-schema-to-ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { keepsNoBodies } from '../../../core/pipeline/context.ts';
-import type { RequestRecord } from '../../../core/pipeline/context.ts';
+import type { RequestRecord, Streaming } from '../../../core/pipeline/context.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
@@ -91,12 +91,10 @@ export default definePlugin<Options>({
       if (keepsNoBodies(context)) withoutBodies.add(context.id);
       return metadata;
     });
-    hooks.open.tapPromise({ stage: EARLY }, async (context) => {
-      // safety: on record before it is dispatched, so that a process killed right after it leaves `interrupted` and no hole
-      if (context.attempt.number === 1 && writer !== null) await (isStrict ? certain(writer.append(startedFrame(context))) : begun(writer, startedFrame(context)));
-      return undefined;
-    });
+    const starts = new Starts((context) => (writer === null ? undefined : isStrict ? certain(writer.append(startedFrame(context))) : begun(writer, startedFrame(context))));
+    hooks.open.tapPromise({ stage: EARLY }, (context) => starts.open(context));
     hooks.log.tapPromise(async (record) => {
+      starts.over(record.id);
       const isKept = !withoutBodies.delete(record.id) && bodies;
       events.tell(record, isKept);
       if (writer === null) return;
@@ -116,6 +114,30 @@ export default definePlugin<Options>({
     };
   },
 });
+
+/** safety: a request is on record before it is dispatched, so that a process killed right after it leaves `interrupted` and no hole. A hedge waits for the same write as the first attempt. */
+class Starts {
+  readonly #write: (context: Streaming) => Promise<void> | undefined;
+  /** The writes of requests that may have a hedge, by the id of the request. */
+  readonly #hedged = new Map<string, Promise<void>>();
+
+  /** @param write puts the start of a request into the journal; undefined: there is no journal yet */
+  constructor(write: (context: Streaming) => Promise<void> | undefined) {
+    this.#write = write;
+  }
+
+  async open(context: Streaming): Promise<undefined> {
+    const { id, policy, attempt } = context;
+    const isFirst = attempt.number === 1;
+    const written = isFirst ? this.#write(context) : this.#hedged.get(id);
+    if (isFirst && written !== undefined && policy.hedgeMs !== null) this.#hedged.set(id, written);
+    await written;
+  }
+
+  over(id: string): void {
+    this.#hedged.delete(id);
+  }
+}
 
 const startedPatienceMs = 100;
 /** Less than the time that the core waits for an observer. */

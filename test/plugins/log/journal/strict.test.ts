@@ -1,9 +1,11 @@
 /** `durability: strict`: no answer without a record on the disk. */
-import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdirSync, openSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { pathOf } from '../../../../plugins/log/journal/write/segments.ts';
-import { oneUpstream, quietPlugins, readEvents, testGateway } from '../../../_kit/gateway.ts';
+import { oneUpstream, quietPlugins, readEvents, testGateway, twoUpstreams } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { mountSmallDisk } from '../../../_kit/small-disk.ts';
 import type { SmallDisk } from '../../../_kit/small-disk.ts';
@@ -71,6 +73,30 @@ test('asks no provider where the start of the request cannot be written', async 
   const response = await gateway.chat({});
   expect([response.status, response.headers.get('retry-after'), await errorOf(response)]).toMatchObject([503, '1', unlogged]);
   expect(upstream.asked).toHaveLength(0);
+});
+
+/** All threads that Node has for files wait for a pipe that nobody writes, as they wait for a disk that hangs. Returns the function that ends this. */
+function hangFiles(): () => Promise<void> {
+  const pipe = join(place.path, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const waiting = Array.from({ length: 8 }, () => open(pipe, 'r'));
+  return async () => {
+    const end = openSync(pipe, constants.O_RDWR);
+    for (const opened of await Promise.all(waiting)) await opened.close();
+    closeSync(end);
+  };
+}
+
+test('asks no provider as a hedge either, while the start of the request waits for the disk', async () => {
+  const second = await startUpstream(answers(completion('hello')));
+  const hedging = await testGateway({ config: twoUpstreams(upstream.url, second.url, { server: { data_dir: join(place.path, 'hedging') }, routing: { default: { strategy: 'ordered', hedge_ms: 20 } }, plugins: [...quietPlugins, { use: 'log/journal', with: { durability: 'strict' } }] }) });
+  const release = hangFiles();
+  const response = await hedging.chat({});
+  await release();
+  expect([response.status, await errorOf(response)]).toMatchObject([503, unlogged]);
+  expect([...upstream.asked, ...second.asked]).toHaveLength(0);
+  await hedging.close();
+  await second.close();
 });
 
 test('gives no answer whose record cannot be written', async () => {
