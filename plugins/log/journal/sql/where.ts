@@ -268,14 +268,20 @@ export function textSql(text: string, { params, grammar }: Pick<Writing, 'params
   return `(${bodyColumns.map((column) => `${grammar.searched(column)} ${grammar.like} ${pattern} escape '\\'`).join(' or ')})`;
 }
 
+/** Whether a request counts as an error. Sums are kept by it, because the outcome alone does not say it of a caller that left; the API has no such dimension. */
+export const failed = 'failed';
+
+const flagText = (column: string): string => `case when r.${column} then 'true' else 'false' end`;
+
 /** The expression to group by. */
 export function dimensionSql(by: string, params: Params, grammar: Grammar): string {
+  if (by === failed) return flagText('failed');
   const keyed = keyedOf(by);
   if (keyed !== null) return grammar.keyedText(keyed, params.bind);
   const { kind, asked: column, filter } = fieldOf(by);
   if (filter.isDimension !== true) throw new BadQuery(`There is no field "${by}" to group by.`);
   if (kind === 'status') return `cast(r.${column} as text)`;
-  if (kind === 'flag') return `case when r.${column} then 'true' else 'false' end`;
+  if (kind === 'flag') return flagText(String(column));
   // cost: as an expression it uses no index of the column, which would give the groups in order but read the whole time range
   return `(r.${column} || '')`;
 }

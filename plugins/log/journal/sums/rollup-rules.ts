@@ -3,6 +3,7 @@ import { filteredField } from '../../../../core/log/fields.ts';
 import { isLike } from '../../../../core/log/match.ts';
 import type { Condition } from '../../../../core/log/store.ts';
 import { longestText } from '../sql/clean.ts';
+import { failed } from '../sql/where.ts';
 
 export interface Rule {
   readonly dimension: string;
@@ -31,7 +32,7 @@ function globRule(field: string, values: readonly string[]): Rule {
 }
 
 function statusRule(values: readonly string[]): Rule | null {
-  if (values.every((value) => value === 'ok' || value === 'error')) return { dimension: 'outcome', keeps: (value) => values.includes(value === 'answered' ? 'ok' : 'error') };
+  if (values.every((value) => value === 'ok' || value === 'error')) return { dimension: failed, keeps: (value) => values.includes(value === 'true' ? 'error' : 'ok') };
   if (!values.every((value) => /^[1-5](?:\d\d|xx)$/i.test(value))) return null;
   return { dimension: 'status', keeps: (value) => values.some((wanted) => (/x/i.test(wanted) ? value?.length === 3 && value.startsWith(wanted.slice(0, 1)) : wanted === value)) };
 }

@@ -11,7 +11,7 @@ import type { Rule } from './rollup-rules.ts';
 import type { Queries } from '../sql/engine.ts';
 import { sumsOf } from './from-records.ts';
 import type { Group, Grouping } from './from-records.ts';
-import { Params } from '../sql/where.ts';
+import { failed, Params } from '../sql/where.ts';
 import { addKept, addSums, keptOf, noSums } from './sums.ts';
 import type { Kept, Sums } from './sums.ts';
 
@@ -29,9 +29,9 @@ export interface Period {
 /** The name under which the sums of all records are kept, beside the dimensions. If this row exists, the period is kept. */
 export const whole = '';
 /** The name under which it is kept that the sums have all dimensions. Those of earlier versions serve too, and are made again. */
-export const complete = 'complete 3';
+export const complete = 'complete 4';
 /** All dimensions by which every period is summed up. */
-export const summed: readonly string[] = [...dimensions, ...attemptDimensions];
+export const summed: readonly string[] = [...dimensions, ...attemptDimensions, failed];
 /** The name under which a list is kept of the names that were left out; the list is null if it would be too long. */
 export const leftOut = 'meta';
 

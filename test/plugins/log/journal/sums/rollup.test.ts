@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(async () => await server.stop());
 
 test('the name of the sums changes with a new dimension, so that they are made again', () => {
-  expect([complete, summed.join(' ')]).toEqual(['complete 3', 'status outcome model provider key agent stream finish error door attempt.provider attempt.model attempt.code attempt.target']);
+  expect([complete, summed.join(' ')]).toEqual(['complete 4', 'status outcome model provider key agent stream finish error door attempt.provider attempt.model attempt.code attempt.target failed']);
 });
 
 const minute = 60_000;
@@ -31,7 +31,7 @@ const records = Array.from({ length: 440 }, (_, at) => ({
   provider: at % 3 === 2 ? null : 'up',
   stream: at % 5 === 0,
   status: at % 10 === 9 ? 429 : 200,
-  outcome: at % 10 === 9 ? ('refused' as const) : at % 50 === 7 ? ('cut' as const) : ('answered' as const),
+  outcome: at % 10 === 9 ? ('refused' as const) : at % 50 === 7 ? ('cut' as const) : at % 50 === 20 || at % 50 === 21 ? ('gone' as const) : ('answered' as const),
   durationMs: 1 + at * 7,
   timeToFirstTokenMs: at % 5 === 0 ? 1 + at : null,
   cost: at % 10 === 9 ? null : `0.${String(at + 1).padStart(6, '0')}`,
@@ -58,7 +58,9 @@ const queries: readonly (readonly [what: string, query: LogQuery, by: string | n
   ['one model', where('model', 'in', 'plain'), 'model'],
   ['no model', where('model', 'in', ''), null],
   ['any model', where('model', 'not in', ''), null],
-  ['errors', where('status', 'in', 'error'), null],
+  ['errors: a caller that left in the middle of a stream is none', where('status', 'in', 'error'), null],
+  ['what is no error', where('status', 'in', 'ok'), null],
+  ['all but the errors', where('status', 'not in', 'error'), null],
   ['what is no 4xx', where('status', 'not in', '4xx'), 'status'],
   ['streams', where('stream', 'in', 'true'), null],
   ['what hardly repeats, and is not kept for each hour', everything, 'meta.request'],
