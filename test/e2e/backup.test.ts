@@ -1,8 +1,9 @@
-/** A `gateway backup` that is killed in the middle, and two of them at once. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';
+/** A `gateway backup` that is killed in the middle, two of them at once, and one beside a gateway that stores records. */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { launch, run } from '../_kit/executable.ts';
 
@@ -35,4 +36,21 @@ test('of two simultaneous backups into one folder one is made, and the other doe
   const both = await Promise.all([1, 2].map(() => run(['backup', target, '--config', config])));
   expect(both.toSorted((a, b) => Number(a.code) - Number(b.code))).toMatchObject([{ code: 0, stderr: '' }, { code: 2, stderr: expect.stringContaining('is not empty, and a backup overwrites nothing') }]);
   expect(readdirSync(target)).toEqual(['logs.db']);
+});
+
+test('a backup ends although records are stored all the time', async () => {
+  const database = new DatabaseSync(join(folder, 'data/logs.db'), { timeout: 5000 });
+  database.exec('pragma synchronous = off');
+  const insert = database.prepare("insert into filling values (x'00')");
+  const target = join(folder, 'beside');
+  const { child, ended } = launch(['backup', target, '--config', config], {});
+  const isOver = ended.then(() => true);
+  // a copy that begins anew after each write would go on for minutes
+  for (let writes = 0; writes < 500_000 && !(await Promise.race([isOver, setImmediate(false)])); writes += existsSync(target) ? 1 : 0) insert.run();
+  database.close();
+  child.kill('SIGKILL');
+  expect(await ended).toBe(0);
+  const copy = new DatabaseSync(join(target, 'logs.db'), { readOnly: true });
+  expect(copy.prepare('pragma integrity_check').get()).toEqual({ integrity_check: 'ok' });
+  copy.close();
 });

@@ -113,6 +113,8 @@ function begin(folder: string): string {
 async function copyInto(folder: string, { unfinished, dataDir }: { readonly unfinished: string; readonly dataDir: string }): Promise<void> {
   const database = new DatabaseSync(sqliteFile(dataDir), { readOnly: true, timeout: 5000 });
   try {
+    // safety: SQLite begins a copy anew when another process has written meanwhile, and a large log under traffic would never be copied. An open read keeps what the copy sees
+    database.exec('begin; select 1 from sqlite_master');
     await backup(database, unfinished);
   } finally {
     database.close();
