@@ -8,9 +8,19 @@ export const weekOf = (id: string): number => Math.floor(timeOfId(id) / week);
 
 const suffixOf = (number: number): string => new Date(number * week).toISOString().slice(0, 10).replaceAll('-', '');
 
-/** One statement for each table. */
-export const createWeek = (number: number): readonly string[] =>
-  tables.map((table) => `create table if not exists ${table}_${suffixOf(number)} partition of ${table} for values from ('${firstIdAt(number * week)}') to ('${firstIdAt((number + 1) * week)}')`);
+/**
+ * One statement for each table.
+ * safety: `create table … partition of` would wait until nobody reads the table. A backup by pg_dump reads it for hours, and records would wait as long; to attach a table waits for no reader.
+ */
+export const createWeek = (number: number): readonly string[] => tables.map((table) => {
+  const part = `${table}_${suffixOf(number)}`;
+  return `do $$ begin
+    create table if not exists ${part} (like ${table} including all);
+    if not exists (select from pg_inherits where inhrelid = '${part}'::regclass) then
+      alter table ${table} attach partition ${part} for values from ('${firstIdAt(number * week)}') to ('${firstIdAt((number + 1) * week)}');
+    end if;
+  end $$`;
+});
 
 /**
  * Finds the oldest of these partitions of `gateway_requests` that ends before this moment. Returns the statements that drop the partitions of the other tables
