@@ -1,4 +1,5 @@
-/** What the end of a request says of the service. */
+/** What the end of a request says of the service, and of its cost. */
+import type { RequestRecord, Served } from '../pipeline/context.ts';
 import type { LoggedRequest } from './store.ts';
 
 /**
@@ -7,3 +8,9 @@ import type { LoggedRequest } from './store.ts';
  */
 export const isError = ({ outcome, timeToFirstTokenMs }: Pick<LoggedRequest, 'outcome' | 'timeToFirstTokenMs'>): boolean =>
   outcome !== 'answered' && (outcome !== 'gone' || timeToFirstTokenMs === null);
+
+/** Whether the last attempt used something. An attempt that was refused, or broke before it said anything, uses nothing; a provider that goes on after the gateway has left does. */
+export const isLastUsed = ({ response }: Pick<RequestRecord, 'response'>, { usage, isLeft, mapping }: Served): boolean => response !== null || usage.input !== null || (isLeft && !mapping.cancellation);
+
+/** Whether a provider may charge for the request, also where it failed. */
+export const isUsed = (record: Pick<RequestRecord, 'response' | 'served'>): boolean => record.served !== null && (record.served.lost.length > 0 || isLastUsed(record, record.served));

@@ -113,7 +113,7 @@ export interface StatsRow {
   readonly cachedTokens: number;
   /** Dollars, decimal; null: no request of the row has a known cost. */
   readonly cost: string | null;
-  /** Requests whose cost is not known; `cost` leaves them out. Requests that no provider answered are not counted here. */
+  /** Requests whose cost is not known; `cost` leaves them out. A request that no provider answered is counted here where a provider may charge for it: a time limit passed, or an answer broke. */
   readonly unpriced: number;
   /** Requests whose tokens, and so their cost, are an estimate. The sums include them. */
   readonly estimated: number;

@@ -6,6 +6,7 @@
 import { completionTokens } from '../../core/chat.ts';
 import type { ChatRequest, Usage } from '../../core/chat.ts';
 import type { Pricing } from '../../core/config.ts';
+import { isLastUsed } from '../../core/log/outcome.ts';
 import { circumstancesOf, costOf, formatDollars, isOtherTier, parseDollars, pricesFor, straddlesPeak } from '../../core/money.ts';
 import type { Circumstances } from '../../core/money.ts';
 import type { RequestRecord, Served } from '../../core/pipeline/context.ts';
@@ -25,13 +26,10 @@ export default definePlugin({
       const circumstances = circumstancesOf(request, begin, begin + record.durationMs);
       const own = spentAt(served, request, { ...circumstances, maySearch: circumstances.maySearch && !leftSearchOut(record), tier: tierOf(record, circumstances) });
       const priced = own.cost === null ? record : { ...record, cost: formatDollars(own.cost), costIsUpperBound: own.isUpperBound, prices: own.prices };
-      return served.lost.length === 0 ? priced : withLost(priced, isUsed(record, served) ? own : { ...own, cost: 0n, isUpperBound: false }, served.lost.map((one) => ({ ...spentAt(one, request, circumstances), at: one.at, usage: one.usage })));
+      return served.lost.length === 0 ? priced : withLost(priced, isLastUsed(record, served) ? own : { ...own, cost: 0n, isUpperBound: false }, served.lost.map((one) => ({ ...spentAt(one, request, circumstances), at: one.at, usage: one.usage })));
     });
   },
 });
-
-/** Whether the last attempt used something. An attempt that was refused, or broke before it said anything, adds nothing. */
-const isUsed = ({ response }: RequestRecord, { usage, isLeft, mapping }: Served): boolean => response !== null || usage.input !== null || (isLeft && !mapping.cancellation);
 
 interface Spent {
   /** In 10^-12 dollar; null: not known. */

@@ -1,5 +1,6 @@
 /** Counts requests from their records and attempts. Labels are fixed words, names from the config, and metadata that the operator allowed. */
 import { LRUCache } from 'lru-cache';
+import { isUsed } from '../../../core/log/outcome.ts';
 import type { AttemptResult, RecordedUsage, RequestRecord } from '../../../core/pipeline/context.ts';
 import { parseDollars } from '../../../core/money.ts';
 import { Counter, dollars, Histogram, numbers, OTHER, single } from './families.ts';
@@ -34,7 +35,7 @@ const about = {
   firstToken: { name: 'gateway_time_to_first_token_seconds', help: 'From the arrival of a streamed request to the first piece of its answer, failed attempts included.', labels: [], open: ['model'] },
   tokens: { name: 'gateway_tokens_total', help: 'Tokens by kind. Kinds do not overlap: prompt does not contain cached and cache_write, completion does not contain reasoning. estimated is "true" where at least one count of the request is an estimate.', labels: ['provider', 'kind', 'estimated'] },
   cost: { name: 'gateway_cost_dollars_total', help: 'Cost of the requests whose cost is known, in US dollars. estimated is "true" where the cost was computed from estimated tokens.', labels: ['provider', 'estimated'] },
-  unpriced: { name: 'gateway_requests_unpriced_total', help: 'Requests that were served but whose cost is unknown; gateway_cost_dollars_total leaves them out.', labels: ['provider'], open: ['model'] },
+  unpriced: { name: 'gateway_requests_unpriced_total', help: 'Requests that were served, or failed although their provider may charge for them, and whose cost is unknown; gateway_cost_dollars_total leaves them out.', labels: ['provider'], open: ['model'] },
   attempts: { name: 'gateway_attempts_total', help: 'Attempts at a provider; outcome is "answered", "outrun" where another target was quicker, or the code of the error.', labels: ['provider', 'outcome'], open: ['model'] },
   attemptDuration: { name: 'gateway_attempt_duration_seconds', help: 'From the start of one attempt at a provider to its end.', labels: ['provider', 'outcome'] },
   attemptFirstToken: { name: 'gateway_attempt_time_to_first_token_seconds', help: 'From the start of one attempt at a provider to the first piece of its answer, streams only.', labels: ['provider'] },
@@ -116,7 +117,7 @@ export class RequestMeters {
     countTokens(record.usage, series.tokens);
     const paid = cost === null ? undefined : parseDollars(cost);
     if (paid !== undefined) series.cost(paid);
-    else if (served.has(outcome) && record.provider !== null) this.#unpriced.add([provider, model], 1);
+    else if ((served.has(outcome) || isUsed(record)) && record.provider !== null) this.#unpriced.add([provider, model], 1);
   }
 
   /** cost: the labels of a request are many, and most requests have the labels of one before; joining them anew is a twentieth of the CPU of a plain request (test/bench). */

@@ -210,6 +210,13 @@ describe('the counters', () => {
     expect(samples.some(({ name }) => name === 'gateway_cost_dollars_total')).toBe(false);
   });
 
+  it('count a failed request for which its provider may charge an unknown amount as one without a known price', async () => {
+    const models = [{ id: 'plain', pricing: { prompt: '1', completion: '2' }, providers: [{ providerId: 'up' }] }];
+    const gateway = await gatewayOf({ ...oneUpstream((await provider(hangs)).url), models, routing: { default: { timeout_ms: { total: 300 } } } });
+    await gateway.chat({});
+    expect(total(await scrape(gateway), 'gateway_requests_unpriced_total', { model: 'plain', provider: 'up' })).toBe(1);
+  });
+
   it('count hits and misses of the cache, where it is in use', async () => {
     const gateway = await gatewayOf(oneUpstream((await provider()).url));
     await gateway.chat({});

@@ -14,6 +14,7 @@ export const askedColumns = [
   { column: 'target', kind: 'text' },
   { column: 'rescued', kind: 'flag' },
   { column: 'error_code', kind: 'text' },
+  { column: 'used', kind: 'flag' },
 ] as const satisfies readonly { readonly column: string; readonly kind: FieldKind }[];
 
 /** The values of these columns. */
@@ -23,6 +24,8 @@ export interface Asked {
   readonly target: string | null;
   readonly rescued: boolean;
   readonly error_code: string | null;
+  /** Whether a provider may charge for a request that was not answered. */
+  readonly used: boolean;
 }
 
 /** A row of `gateway_attempts`. */
@@ -51,17 +54,17 @@ export const attemptSql: Readonly<Record<AttemptDimension, readonly [attempt: st
   'attempt.target': ['a.target', 'r.target'],
 };
 
-type Told = Pick<LoggedRequest, 'id' | 'outcome'> & { readonly target?: string | undefined };
+type Told = Pick<LoggedRequest, 'id' | 'outcome'> & { readonly target?: string | undefined; readonly used?: true | undefined };
 type More = Pick<LoggedRequest, 'attempts' | 'error'>;
 
 /** @param more JSON of the fields without a column. cost: it is parsed only where the attempts need rows of their own */
-export function attemptsOf({ id, outcome, target }: Told, more: string): { readonly asked: Asked; readonly attempts: readonly AttemptRow[] } {
-  if (typeof target === 'string') return { asked: { attempts: 1, target: text(target, longestText), rescued: false, error_code: null }, attempts: [] };
+export function attemptsOf({ id, outcome, target, used }: Told, more: string): { readonly asked: Asked; readonly attempts: readonly AttemptRow[] } {
+  if (typeof target === 'string') return { asked: { attempts: 1, target: text(target, longestText), rescued: false, error_code: null, used: false }, attempts: [] };
   const { attempts: told, error } = JSON.parse(more) as Partial<More>;
   const attempts = Array.isArray(told) ? told as LoggedRequest['attempts'] : [];
   const only = onlyTargetOf({ outcome, attempts });
   const rescued = isRescued({ outcome, attempts });
-  const asked = { attempts: attempts.length, target: only === undefined ? null : text(only, longestText), rescued, error_code: text(error?.code, longestText) };
+  const asked = { attempts: attempts.length, target: only === undefined ? null : text(only, longestText), rescued, error_code: text(error?.code, longestText), used: used ?? false };
   return { asked, attempts: only === undefined ? attempts.map((attempt, at) => rowOf(attempt, { id, number: at + 1, rescued })) : [] };
 }
 

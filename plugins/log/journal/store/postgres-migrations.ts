@@ -144,4 +144,9 @@ export const postgresMigrations: readonly Migration[] = [
     name: 'rescued requests',
     sql: 'create index gateway_requests_rescued on gateway_requests (id) where rescued',
   },
+  {
+    id: 8,
+    name: 'failed requests that may cost something',
+    sql: 'alter table gateway_requests add column used boolean not null default false',
+  },
 ];

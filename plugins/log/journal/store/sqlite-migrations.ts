@@ -147,4 +147,9 @@ export const sqliteMigrations: readonly Migration[] = [
     name: 'rescued requests',
     sql: 'create index gateway_requests_rescued on gateway_requests (id) where rescued = true',
   },
+  {
+    id: 9,
+    name: 'failed requests that may cost something',
+    sql: 'alter table gateway_requests add column used integer not null default 0',
+  },
 ];

@@ -43,8 +43,8 @@ const counts: Readonly<Record<Counted, string>> = {
   completionTokens: 'sum(r.completion_tokens)',
   reasoningTokens: 'sum(r.reasoning_tokens)',
   cachedTokens: 'sum(r.cached_tokens)',
-  // a request without a provider costs nothing: a dry run, or a client that left before any attempt
-  unpriced: "sum(case when r.cost is null and r.provider is not null and r.outcome not in ('refused', 'failed') then 1 else 0 end)",
+  // a request without a provider costs nothing: a dry run, or a client that left before any attempt. One that failed has a cost where its provider may charge for it
+  unpriced: "sum(case when r.cost is null and r.provider is not null and (r.used or r.outcome not in ('refused', 'failed')) then 1 else 0 end)",
   estimated: 'sum(case when r.estimated then 1 else 0 end)',
   generatedTokens: `sum(case when ${generated} then r.completion_tokens end)`,
   generatedMs: `sum(case when ${generated} then r.duration_ms - r.ttft_ms end)`,

@@ -4,6 +4,7 @@ import type { RequestRecord, Streaming } from '../../../../core/pipeline/context
 import type { LoggedRequest } from '../../../../core/log/store.ts';
 import { onlyTargetOf } from '../../../../core/log/attempts.ts';
 import { doorOf } from '../../../../core/log/doors.ts';
+import { isUsed } from '../../../../core/log/outcome.ts';
 import { clientRequestIdOf, recordedAddress, recordedModel, recordedPath, userAgentOf } from '../../../../core/pipeline/record.ts';
 import { reasoningOf } from '../../../../core/pipeline/reply.ts';
 import type { Reply } from '../../../../core/pipeline/reply.ts';
@@ -26,6 +27,8 @@ type More = Pick<LoggedRequest, 'tokensPerSecond' | 'attempts' | 'error' | 'conf
 export interface Columns extends Omit<LoggedRequest, keyof More> {
   /** Present where the request was answered by the first target that was asked: then its only attempt needs no row. */
   readonly target?: string | undefined;
+  /** Present where the request was not answered and a provider may charge for it all the same. */
+  readonly used?: true | undefined;
   /** Present only where it differs from the reasoning in the choices. */
   readonly reasoningContent?: string | null;
 }
@@ -71,14 +74,14 @@ export function startedFrame({ id, createdAt, method, path, address, headers, pr
 
 /** The record without its bodies and without what only the `settle` hook needs, as a list shows it. */
 export function loggedOf(record: RequestRecord, hasBodies: boolean): LoggedRequest {
-  const { target: _, ...columns } = columnsOf(record, hasBodies ? promptStartOf(record.request) : null);
+  const { target: _, used: __, ...columns } = columnsOf(record, hasBodies ? promptStartOf(record.request) : null);
   return { ...columns, ...moreOf(record) };
 }
 
 /** cost: each field by its name: an object made by rest takes four times as long, and JSON of objects of one hidden class is made faster. */
 function columnsOf(record: RequestRecord, promptStart: string | null): Columns {
   const { id, createdAt, userAgent, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, path, metadata, fields } = record;
-  return { id, createdAt, userAgent, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, door: doorOf(path), promptStart, metadata, fields, target: onlyTargetOf(record) };
+  return { id, createdAt, userAgent, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, door: doorOf(path), promptStart, metadata, fields, target: onlyTargetOf(record), used: (outcome !== 'answered' && isUsed(record)) || undefined };
 }
 
 const moreOf = ({ tokensPerSecond, attempts, error, configHash, clientRequestId, clientAddress, method, path, nativeFinishReason, reasoningEstimated, costIsUpperBound, providerCost, usageDetails, prices, ruledOut, adjustments, timings }: RequestRecord): More =>

@@ -11,7 +11,7 @@ import { pathOf } from '../../../../plugins/log/journal/write/segments.ts';
 import { quietPlugins, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { oneUpstream } from '../../../_kit/gateway.ts';
-import { answers, completion, pause, said, startUpstream, streams } from '../../../_kit/upstream.ts';
+import { answers, completion, hangs, pause, said, startUpstream, streams } from '../../../_kit/upstream.ts';
 import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
 import { probe } from '../../../core/scene.ts';
 import { everything, folder } from './scene.ts';
@@ -129,6 +129,17 @@ describe('log/journal', () => {
     await expect.poll(() => records).toMatchObject([{ outcome: 'gone', provider: null }]);
     gone.resolve();
     expect(await summedUp()).toMatchObject({ requests: 1, unpriced: 0 });
+  });
+
+  test('counts a failed request without a known cost as one without a price only where its provider may charge for it', async () => {
+    const models = [{ id: 'plain', pricing: { prompt: '1', completion: '2' }, providers: [{ providerId: 'up' }] }];
+    const { chat } = await begin({}, { models, routing: { default: { timeout_ms: { total: 300 }, retry: { same_target: 0 } } } });
+    upstream.script(answers({ error: { message: 'no' } }, { status: 503 }));
+    await chat({});
+    // the gateway leaves when the time is over, and the provider goes on
+    upstream.script(hangs);
+    await chat({});
+    expect(await summedUp()).toMatchObject({ requests: 2, errors: 2, unpriced: 1 });
   });
 
   test('keeps the count of lost records over a reload', async () => {
