@@ -161,12 +161,15 @@ export function parseSpan(name: string, value: string): number {
 
 const isoTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
+/** Whether the calendar has this day: V8 takes February 30 for March 2. */
+const isDay = (day: string): boolean => !Number.isNaN(Date.parse(day)) && new Date(day).toISOString().startsWith(day);
+
 /** A time without a zone is UTC, so that an address means the same on every machine. */
 function timeOf(name: string, value: string): number {
   // an address that does not encode its plus sign arrives with a blank instead
   const text = value.replace(/ (\d\d:?\d\d)$/, '+$1');
   const match = isoTime.exec(text);
-  const time = match === null ? Number.NaN : Date.parse(text.length > 10 && match[1] === undefined ? `${text}Z` : text);
+  const time = match === null || !isDay(text.slice(0, 10)) ? Number.NaN : Date.parse(text.length > 10 && match[1] === undefined ? `${text}Z` : text);
   if (Number.isNaN(time)) throw badFilter(name, `${quoted(value)} is no time; write for example ${name}=2026-03-01 or ${name}=2026-03-01T14:30:00Z.`);
   return time;
 }

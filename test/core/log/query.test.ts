@@ -93,6 +93,8 @@ describe('an address', () => {
     ['since=1h&from=2026-01-01', 'since', /leave one of them out/],
     ['from=2026-01-02&to=2026-01-01', 'to', /later/],
     ['from=2026-13-01', 'from', /no time/],
+    ['to=2026-02-29', 'to', /"2026-02-29" is no time/],
+    ['to=2026-06-31T12:00:00Z', 'to', /no time/],
     ['from=1', 'from', /no time/],
     ['q=a&q=b', 'q', /once/],
     ['meta=a', 'meta', /names its key/],
