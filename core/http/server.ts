@@ -204,7 +204,7 @@ function createApp(shared: Shared): H3 {
     const door = doors.find((one) => one.path === path) ?? null;
     app.all(path, (event) => serve(event, refusing((exchange) => wrongMethod(exchange, { door, methods }), pipeline)));
   }
-  app.all('/**', (event) => serve(event, refusing(unknownUrl, pipeline)));
+  app.all('/**', (event) => serve(event, refusing((exchange) => unknownUrl(exchange, doors), pipeline)));
   return app;
 }
 
@@ -265,6 +265,9 @@ function wrongMethod(exchange: Exchange, { door, methods }: { door: Door | null;
   return new GatewayError('method_not_allowed', `${method} is not allowed on ${path.slice(0, 200)}; use ${methods.filter((name) => name !== 'HEAD').join(' or ')}.`, { headers: { allow: methods.join(', ') } });
 }
 
-const unknownUrl = ({ method, path }: Exchange): GatewayError =>
-  new GatewayError('unknown_url', `There is no ${method} ${path.slice(0, 200)}. Chat requests go to POST /v1/chat/completions.`);
-
+/** The error has the form of the door whose path the unknown one begins with: it may be another operation of the same API. */
+function unknownUrl(exchange: Exchange, doors: readonly Door[]): GatewayError {
+  const { method, path } = exchange;
+  exchange.door = doors.find((door) => path.startsWith(`${door.path}/`)) ?? null;
+  return new GatewayError('unknown_url', `There is no ${method} ${path.slice(0, 200)}. Chat requests go to POST /v1/chat/completions.`);
+}

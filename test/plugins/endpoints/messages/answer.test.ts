@@ -169,6 +169,17 @@ describe('a failure', () => {
     const response = await gateway.get('/v1/messages');
     expect([response.status, await response.json()]).toMatchObject([405, { type: 'error', error: { type: 'invalid_request_error' } }]);
   });
+
+  it.each(['/v1/messages/batches', '/messages/batches', '/v1/messages/count_tokens/more'])('of an operation that is not there, as %s, has that form too', async (path) => {
+    const { ask } = await scene();
+    const { status, body, headers } = await ask({}, {}, path);
+    expect([status, body]).toEqual([404, { type: 'error', error: { type: 'not_found_error', message: expect.stringContaining(path) }, request_id: headers.get('request-id') }]);
+  });
+
+  it('beside the paths of this API has the form of the chat completions API', async () => {
+    const { ask } = await scene();
+    expect(await ask({}, {}, '/v1/messages-of-others')).toMatchObject({ status: 404, body: { error: { code: 'unknown_url' } } });
+  });
 });
 
 /** The events for chunks that come in these groups. */
