@@ -1,5 +1,6 @@
 /** Makes the OpenAPI document of a list of endpoints. */
 import { readFileSync } from 'node:fs';
+import type { Server } from '../../../core/config.ts';
 import { adminCookie } from '../../../core/http/admin.ts';
 import type { Route } from '../../../core/http/routes.ts';
 import type { About, Shape } from '../../../core/pipeline/door.ts';
@@ -20,15 +21,28 @@ const securitySchemes = {
   session: { type: 'apiKey', in: 'cookie', name: adminCookie, description: 'The session of the dashboard.' },
 };
 
-const security: Readonly<Record<Route['auth'], readonly object[]>> = { none: [], key: [{ key: [] }, {}], admin: [{ adminKey: [] }, { session: [] }, {}] };
+type Guard = Pick<Server, 'isGuarded' | 'adminKey' | 'adminOpen'>;
 
-/** @param errorCodes all codes that the gateway and its plugins may answer with */
-export function documentOf(routes: readonly Route[], errorCodes: ReadonlySet<string>): object {
+/** Who may ask, by `auth` of the endpoint. `{}` says that no key is needed. */
+const securityOf = ({ isGuarded, adminKey, adminOpen }: Guard): Readonly<Record<Route['auth'], readonly object[]>> => ({
+  none: [],
+  key: isGuarded ? [{ key: [] }] : [{ key: [] }, {}],
+  admin: adminOpen || (adminKey === null && !isGuarded) ? [{ adminKey: [] }, { session: [] }, {}] : [{ adminKey: [] }, { session: [] }],
+});
+
+interface Facts {
+  /** All codes that the gateway and its plugins may answer with. */
+  readonly errorCodes: ReadonlySet<string>;
+  readonly server: Guard;
+}
+
+export function documentOf(routes: readonly Route[], { errorCodes, server }: Facts): object {
+  const security = securityOf(server);
   const paths = Map.groupBy(routes, ({ path }) => templateOf(path));
   const document = {
     openapi: '3.1.0',
     info: { title: 'Model Gateway', version, description },
-    paths: Object.fromEntries(Array.from(paths, ([path, all]) => [path, Object.fromEntries(all.map((route) => [route.method.toLowerCase(), operationOf(route)]))])),
+    paths: Object.fromEntries(Array.from(paths, ([path, all]) => [path, Object.fromEntries(all.map((route) => [route.method.toLowerCase(), operationOf(route, security[route.auth])]))])),
   };
   return { ...document, components: { securitySchemes, schemas: schemasOf(document, errorCodes) } };
 }
@@ -36,7 +50,7 @@ export function documentOf(routes: readonly Route[], errorCodes: ReadonlySet<str
 /** `/v1/models/**:id` → `/v1/models/{id}` */
 const templateOf = (path: string): string => path.replaceAll(/(?:\*\*)?:(\w+)/g, '{$1}');
 
-function operationOf({ plugin, method, path, auth, about }: Route): object {
+function operationOf({ plugin, method, path, about }: Route, security: readonly object[]): object {
   const params = Array.from(path.matchAll(/:(\w+)/g), ([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
   const words = path.split(/\W+/).filter((word) => word !== '');
   const { summary, query = {}, body, answer, status = [200], error = 'ErrorReply' } = about ?? unknown(plugin);
@@ -44,7 +58,7 @@ function operationOf({ plugin, method, path, auth, about }: Route): object {
     operationId: [method.toLowerCase(), ...words.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join(''),
     summary,
     tags: [plugin],
-    security: security[auth],
+    security,
     parameters: [...params, ...Object.entries(query).map(([name, text]) => ({ name, in: 'query', description: text, schema: { type: 'string' } }))],
     ...(body !== undefined && { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body) } } } }),
     responses: {

@@ -6,14 +6,14 @@ export default definePlugin({
   name: 'endpoints/openapi',
   summary: 'GET /openapi.json: every endpoint of this installation as OpenAPI 3.1',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ routes, errorCodes }) {
+  apply({ routes, errorCodes, config: { server } }) {
     let text: Buffer | null = null;
     routes.add({
       method: 'GET',
       path: '/openapi.json',
       auth: 'none',
       about: { summary: 'This document', answer: { 'application/json': { type: 'object' } } },
-      handle: () => ({ headers: { 'content-type': 'application/json' }, body: (text ??= Buffer.from(JSON.stringify(documentOf(routes.all(), errorCodes)))) }),
+      handle: () => ({ headers: { 'content-type': 'application/json' }, body: (text ??= Buffer.from(JSON.stringify(documentOf(routes.all(), { errorCodes, server })))) }),
     });
   },
 });

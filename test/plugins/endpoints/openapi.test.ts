@@ -202,11 +202,30 @@ describe('the OpenAPI document', () => {
   test('has an endpoint of a third-party plugin, with the description that it gives', () => {
     const route: Route = { plugin: 'acme/desk', method: 'GET', path: '/desk/:id', auth: 'admin', about: null };
     const motto = { summary: 'The motto', answer: { 'application/json': { type: 'object', properties: { motto: { type: 'string' } } } } };
-    const { paths, components } = documentOf([route, { ...route, path: '/motto', auth: 'none', about: motto }], new Set(['desk_closed'])) as any;
+    const { paths, components } = documentOf([route, { ...route, path: '/motto', auth: 'none', about: motto }], { errorCodes: new Set(['desk_closed']), server: { isGuarded: true, adminKey: null, adminOpen: true } }) as any;
     expect(paths['/desk/{id}'].get).toMatchObject({ operationId: 'getDeskId', tags: ['acme/desk'], parameters: [{ name: 'id', in: 'path', required: true }], security: [{ adminKey: [] }, { session: [] }, {}] });
     expect(paths['/motto'].get.responses['200'].content['application/json'].schema.properties).toHaveProperty('motto');
     expect(Object.keys(components.schemas)).toEqual(['ErrorReply']);
     expect(components.schemas.ErrorReply.properties.error.properties.code.description).toContain('desk_closed');
+  });
+
+  test.each<[string, object, { caller: boolean; admin: boolean }]>([
+    ['no keys', {}, { caller: false, admin: false }],
+    ['an admin key alone', { server: { admin_key: adminKey } }, { caller: false, admin: true }],
+    ['keys', { keys: [{ name: 'caller', key }], server: { admin_key: adminKey } }, { caller: true, admin: true }],
+    ['keys, open to admins of this machine', { keys: [{ name: 'caller', key }], server: { admin_open: true } }, { caller: true, admin: false }],
+  ])('of a gateway with %s says which endpoints need a key, as they do', async (_, config, needed) => {
+    const one = await testGateway({ config: { ...oneUpstream(up.url), ...config } });
+    try {
+      const { paths } = (await (await one.get('/openapi.json')).json()) as any;
+      const isNeeded = ({ security }: any): boolean => security.length > 0 && !security.some((way: object) => Object.keys(way).length === 0);
+      expect({ caller: isNeeded(paths['/v1/chat/completions'].post), admin: isNeeded(paths['/api/logs'].get) }).toEqual(needed);
+      const statuses = [await one.post(chat), await one.get('/api/logs')].map(({ status }) => status);
+      expect({ caller: statuses[0] === 401, admin: statuses[1] === 401 }).toEqual(needed);
+      expect(isNeeded(paths['/v1/models'].get)).toBe(false);
+    } finally {
+      await one.close();
+    }
   });
 
   test('describes the real answers', async () => {
