@@ -27,13 +27,16 @@ export function chatOf(request, lost = new Set()) {
 /** The system takes no argument of more than 128 kB, so a longer body comes from standard input. */
 const longest = 100_000;
 
-/** @param {any} body @param {Record<string, string>} [metadata] @param {string} [path] of the door; found by the body where absent */
+/** The path of a door that names the model in its path; the body of a logged request names it too. */
+const named = /^\/:host\/deployments\/:model(?=\/)/;
+
+/** @param {any} body @param {Record<string, string>} [metadata] @param {string} [path] of the door, as in a record; found by the body where absent */
 export function curlOf(body, metadata = {}, path = `/v1/${'messages' in body ? 'chat/completions' : 'embeddings'}`) {
   // curl sends a header without a value only if its name ends with a semicolon
   const headers = Object.entries(metadata).map(([name, value]) => ` \\\n  -H '${shell(value === '' ? `x-gateway-${name};` : `x-gateway-${name}: ${value}`)}'`);
   const text = JSON.stringify(body);
   const data = new TextEncoder().encode(text).length > longest ? `--data-binary @- <<'JSON'\n${text}\nJSON\n` : `-d '${shell(text)}'`;
-  return `curl ${body.stream ? '-N ' : ''}${location.origin}${path} \\\n  -H 'content-type: application/json' \\\n  -H "authorization: Bearer $GATEWAY_KEY"${headers.join('')} \\\n  ${data}`;
+  return `curl ${body.stream ? '-N ' : ''}${location.origin}${path.replace(named, '/v1')} \\\n  -H 'content-type: application/json' \\\n  -H "authorization: Bearer $GATEWAY_KEY"${headers.join('')} \\\n  ${data}`;
 }
 
 const shell = (text) => text.replaceAll("'", `'\\''`);

@@ -333,6 +333,10 @@ describe('a snippet of a request', () => {
     expect(written).toMatch(/\n    model="auto",\n    messages=\[\],\n    seed=1,\n    extra_body=\{\n +"top_k": 5,\n +"odd-name": True,\n +"reasoning": \{\n/);
   });
 
+  test.each([['/:host/deployments/:model/embeddings', '/v1/embeddings'], ['/:host/deployments/:model/completions', '/v1/completions'], ['/v1/messages', '/v1/messages'], ['/responses', '/responses']])('for curl of a request through %s asks %s, because the body has the model', (path, asked) => {
+    expect(curlOf({ model: 'auto' }, {}, path)).toContain(`curl http://localhost:4000${asked} `);
+  });
+
   test('for curl has an empty metadata value in the form that curl sends', () => {
     expect(curlOf({ model: 'auto', messages: [] }, { empty: '', team: 'a' })).toContain(" -H 'x-gateway-empty;' \\\n  -H 'x-gateway-team: a' ");
   });
