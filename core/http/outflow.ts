@@ -123,10 +123,14 @@ async function writeStream(body: StreamedBody, response: ServerResponse): Promis
 }
 
 /** safety: a plugin may be JavaScript. A piece that is neither text nor bytes would fail inside the server, without a message. */
-function whole<Read extends { readonly done: boolean; readonly value?: unknown }>(read: Read): Read {
-  if (read.done || read.value instanceof Uint8Array || typeof read.value === 'string') return read;
+function bytesOf(piece: unknown): Uint8Array {
+  if (piece instanceof Uint8Array) return piece;
+  if (typeof piece === 'string') return Buffer.from(piece);
   throw new TypeError('a piece of the answer is neither a text nor bytes');
 }
+
+/** safety: Node counts the bytes of a write before the client has them, so `dropStalledReader` would take a slow client for one that does not read while it reads a large piece. */
+const mostAtOnce = 65_536;
 
 /**
  * The stream of a plain endpoint. Its request is over when the stream ends, breaks, or is cancelled because the client has left.
@@ -138,20 +142,29 @@ export function closingItsRequest(body: ReadableStream<Uint8Array>, { exchange, 
   const reader = body.getReader();
   // a pending read resolves with the end of the stream
   exchange.signal.addEventListener('abort', () => void reader.cancel(exchange.signal.reason).catch(() => {}), { once: true });
-  const read = async (): ReturnType<typeof reader.read> => {
+  /** The next piece; null at the end. */
+  const read = async (): Promise<Uint8Array | null> => {
     try {
-      return whole(await reader.read());
+      const { done, value } = await reader.read();
+      return done ? null : bytesOf(value);
     } catch (thrown) {
       if (!exchange.cancellation.isCancelled) broke(thrown);
       throw thrown;
     }
   };
+  /** What is left of the last piece. */
+  let rest: Uint8Array = new Uint8Array();
+  const give = (bytes: Uint8Array, controller: ReadableStreamDefaultController<Uint8Array>): void => {
+    controller.enqueue(bytes.subarray(0, mostAtOnce));
+    rest = bytes.subarray(mostAtOnce);
+  };
   const source = {
     async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+      if (rest.length > 0 && !exchange.signal.aborted) return give(rest, controller);
       try {
-        const { done, value } = await read();
-        if (!done && mayGoOn()) return controller.enqueue(value);
-        if (!done) void reader.cancel().catch(() => {});
+        const piece = await read();
+        if (piece !== null && mayGoOn()) return give(piece, controller);
+        if (piece !== null) void reader.cancel().catch(() => {});
         exchange.close();
         if (exchange.signal.aborted && !isEndless) controller.error(exchange.signal.reason);
         else controller.close();

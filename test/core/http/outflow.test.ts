@@ -178,4 +178,19 @@ describe('an endpoint’s client that does not read', () => {
     await vi.advanceTimersByTimeAsync(2 * minute);
     await expect.poll(() => socket.destroyed).toBe(true);
   });
+
+  it('keeps its connection while it takes bytes of a large piece of a stream, however slowly', async () => {
+    const { askedBy } = await served(answers(completion('')), [endpoint(() => ReadableStream.from([new Uint8Array(40_000_000)]))]);
+    const { client, socket } = await askedBy(asking);
+    let [taken, most] = [0, 0];
+    client.on('data', (part: Buffer) => void ((taken += part.length) > most && client.pause())).pause();
+    for (let round = 1; round <= 4; round++) {
+      await stuck(socket);
+      await vi.advanceTimersByTimeAsync(minute);
+      expect(socket.destroyed).toBe(false);
+      most += 4_000_000;
+      client.resume();
+      await expect.poll(() => taken).toBeGreaterThan(most);
+    }
+  });
 });
