@@ -242,8 +242,8 @@ export interface RequestRecord {
   readonly providerCost: string | null;
   /** The prices that the cost was computed with; null where there is no cost. */
   readonly prices: Pricing | null;
-  /** Web searches, and tokens of special kinds; null: the provider reported none. */
-  readonly usageDetails: (UsageDetails & Pick<Usage, 'webSearches'>) | null;
+  /** Web searches, tokens of special kinds, and the tokens of `cacheWriteTokens` that are kept for an hour; null: the provider reported none. */
+  readonly usageDetails: (UsageDetails & Pick<Usage, 'webSearches'> & { readonly cacheWrite1h?: number }) | null;
   readonly metadata: Metadata;
   readonly attempts: readonly AttemptResult[];
   /** Candidates that routing ruled out, and why. */

@@ -74,9 +74,9 @@ const lostOf = ({ lost, reply }: Exchange): readonly LostAnswer[] =>
   lost.length === 0 ? [] : lost.filter((one) => one.reply !== reply).map(({ at, isLeft, candidate: { model, mapping }, reply: said }) => ({ at, isLeft, model, mapping, usage: said.usage, response: said }));
 
 /** The counts besides the usual classes. A count of 0 is left out. */
-function detailsOf({ details, webSearches }: Usage): RequestRecord['usageDetails'] {
-  if (details === undefined && !(webSearches !== undefined && webSearches !== 0)) return null;
-  const counted = Object.entries({ ...details, webSearches }).filter(([, count]) => count !== undefined && count !== 0);
+function detailsOf({ details, webSearches, cacheWrite1h }: Usage): RequestRecord['usageDetails'] {
+  if (details === undefined && !(webSearches !== undefined && webSearches !== 0) && !cacheWrite1h) return null;
+  const counted = Object.entries({ ...details, webSearches, cacheWrite1h: cacheWrite1h ?? 0 }).filter(([, count]) => count !== undefined && count !== 0);
   return counted.length === 0 ? null : Object.fromEntries(counted);
 }
 

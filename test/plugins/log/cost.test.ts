@@ -257,6 +257,17 @@ describe("a vendor's own figure of the cost", () => {
   });
 });
 
+describe('input that the cache keeps for an hour', () => {
+  it('has a price and a count of its own on record', async () => {
+    const usage_ = { input_tokens: 10, cache_creation_input_tokens: 500, cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 400 }, output_tokens: 5 };
+    const up = await provider(answers({ id: 'm', type: 'message', role: 'assistant', content: [{ type: 'text', text: 'a' }], stop_reason: 'end_turn', usage: usage_ }));
+    const pricing = { prompt: '0.001', completion: '0.01', input_cache_write: '0.002', input_cache_write_1h: '0.003' };
+    const { chat, records } = await gatewayOf({ providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } }, models: [{ id: 'plain', pricing, providers: [{ providerId: 'up' }] }] });
+    await chat({});
+    expect(records[0]).toMatchObject({ cost: '1.46', usage: { cacheWriteTokens: 500 }, usageDetails: { cacheWrite1h: 400 } });
+  });
+});
+
 describe('a search that the caller asked for', () => {
   const tools = [{ type: 'web_search_20250305', name: 'web_search' }];
   const searched = { ...simple, web_search: '0.01' };

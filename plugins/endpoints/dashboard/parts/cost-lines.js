@@ -6,15 +6,18 @@ import { count, money, perMillion, unknown } from './format.js';
 const rest = (all, ...parts) => (all === null ? null : all - parts.reduce((sum, part) => sum + (part ?? 0), 0));
 
 /** The kinds of tokens, without overlap. Input and answer are always listed, the others only where their count is not 0. */
-function linesOf({ promptTokens, completionTokens, reasoningTokens, cachedTokens, cacheWriteTokens }, prices) {
-  const { prompt, completion, input_cache_read: read = prompt, input_cache_write: write = prompt, internal_reasoning: thought = completion } = prices ?? {};
+function linesOf({ usage, usageDetails }, prices) {
+  const { promptTokens, completionTokens, reasoningTokens, cachedTokens, cacheWriteTokens } = usage;
+  const hourTokens = Math.min(usageDetails?.cacheWrite1h ?? 0, cacheWriteTokens ?? 0);
+  const { prompt, completion, input_cache_read: read = prompt, input_cache_write: write = prompt, input_cache_write_1h: hourWrite = write, internal_reasoning: thought = completion } = prices ?? {};
   return [
     ['Input', rest(promptTokens, cachedTokens, cacheWriteTokens), prompt],
     ['Input from cache', cachedTokens, read],
-    ['Input into cache', cacheWriteTokens, write],
+    ['Input into cache', rest(cacheWriteTokens, hourTokens), write],
+    ['Input into cache for an hour', hourTokens, hourWrite],
     ['Reasoning', reasoningTokens, thought],
     ['Answer', rest(completionTokens, reasoningTokens), completion],
-  ].filter(([, tokens], at) => tokens !== 0 || at === 0 || at === 4);
+  ].filter(([name, tokens]) => tokens !== 0 || name === 'Input' || name === 'Answer');
 }
 
 /** Attempts that used tokens and whose answers the caller did not get. */
@@ -29,7 +32,7 @@ export function CostLines({ data }) {
   const { usage, usageEstimated } = record;
   // older records have no prices; the present config may have them
   const prices = record.prices ?? data.prices;
-  const lines = linesOf(usage, prices);
+  const lines = linesOf(record, prices);
   const most = Math.max(1, ...lines.map(([, tokens]) => tokens ?? 0));
   const figure = (text) => about(text, usageEstimated);
   return html`<table class="table cost-table"><thead><tr><th scope="col">Tokens</th><th scope="col" class="num">Count</th><th scope="col" class="cell-bar"><span class="hidden">Share</span></th><th scope="col" class="num">Per million</th><th scope="col" class="num">Cost</th></tr></thead>

@@ -161,6 +161,17 @@ test("an upper bound is marked as one, and the provider's own figure and its sea
   expect(await page.locator('.log-table tbody tr').first().textContent()).toContain('≤$0.00002');
 });
 
+test('input that the cache keeps for an hour has its own price, and the lines add up to the total', async () => {
+  const usage = { promptTokens: 1000, completionTokens: 100, reasoningTokens: 0, cachedTokens: 0, cacheWriteTokens: 900, totalTokens: 1100 };
+  const more: object = { usage, cost: '0.00705', usageDetails: { cacheWrite1h: 800 }, prices: { prompt: '0.000003', completion: '0.000015', input_cache_read: '0.0000003', input_cache_write: '0.0000045', input_cache_write_1h: '0.000006' } };
+  const { id } = log.add({ ...more });
+  await page.goto(`${url}/dashboard/logs?log=${id}&tab=cost`);
+  const panel = page.getByRole('complementary', { name: 'Request' });
+  await panel.locator('.cost-table').waitFor();
+  expect(await panel.locator('.cost-table tbody tr').allTextContents()).toEqual(['Input100$3.00$0.0003', 'Input into cache100$4.50$0.00045', 'Input into cache for an hour800$6.00$0.0048', 'Answer100$15.00$0.0015']);
+  expect(await panel.getByRole('row', { name: /^Total/ }).textContent()).toBe('Total1,100$0.00705');
+});
+
 test('an estimate is marked as one, a pause is a gap, and the cost shows the prices of its time', async () => {
   const attempt = { provider: 'up', model: 'plain', externalId: 'plain-1', outcome: 'answered', status: 200, durationMs: 590, timeToFirstTokenMs: 100, error: null, startedMs: 1410 };
   const more: object = {
