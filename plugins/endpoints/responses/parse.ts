@@ -53,8 +53,9 @@ export function parseResponseRequest(given: unknown): Parsed {
   refuseUnkept(conversation, background);
   const said = optional('instructions', instructions, text);
   const previousId = optional('previous_response_id', previous, text);
-  const items = input === undefined && (previousId !== null || isFields(more['prompt'])) ? [] : itemsOf(input);
-  if (items.length === 0 && previousId === null && more['prompt'] === undefined) throw wrongValue('input', 'must hold at least one item');
+  const mayBeEmpty = previousId !== null || isFields(more['prompt']);
+  const items = (input ?? null) === null && mayBeEmpty ? [] : itemsOf(input);
+  if (items.length === 0 && !mayBeEmpty) throw wrongValue('input', 'must hold at least one item');
   const isUnread = previousId !== null || items.some((item) => referenceOf(item) !== null);
   const { messages, adjustments: ofItems } = isUnread ? { messages: [], adjustments: [] } : messagesOf(items);
   const adjustments = [...unknownOptions(optional('stream_options', streamOptions, object)), ...ofItems];

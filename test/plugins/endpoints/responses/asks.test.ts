@@ -137,6 +137,7 @@ describe('a request is refused', () => {
     ['without a model', { model: undefined }, 'missing_required_parameter', 'model'],
     ['without input', { input: undefined }, 'missing_required_parameter', 'input'],
     ['with an empty input', { input: [] }, 'invalid_value', 'input'],
+    ['with an empty input and a prompt that is null', { input: [], prompt: null }, 'invalid_value', 'input'],
     ['with an input that is a number', { input: 7 }, 'invalid_type', 'input'],
     ['with an item that is a text', { input: ['hi'] }, 'invalid_type', 'input[0]'],
     ['with an unknown role', { input: [{ role: 'wizard', content: 'hi' }] }, 'invalid_value', 'input[0].role'],

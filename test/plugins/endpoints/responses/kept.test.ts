@@ -57,6 +57,14 @@ describe('a kept response', () => {
     expect(await (await get(gateway, response.id)).json()).toEqual(response);
   });
 
+  it.each([['absent', {}], ['null', { input: null }]])('can be continued where the input is %s', async (_, input) => {
+    const up = await provider(answers(completion('Let me')), answers(completion(' look.')));
+    const gateway = await logging(oneUpstream(up.url));
+    const one = await respond(gateway, { input: 'Weather?' });
+    await respond(gateway, { input: undefined, previous_response_id: one.id, ...input });
+    expect(up.asked[1]?.json['messages'].map(({ content }: any) => content)).toEqual(['Weather?', 'Let me']);
+  });
+
   it('can be continued: the whole conversation goes to the provider, without the instructions', async () => {
     const up = await provider(answers(calling), answers(completion('It is mild.')), answers(completion('Yes.')));
     const gateway = await logging(oneUpstream(up.url));
