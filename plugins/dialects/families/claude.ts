@@ -252,6 +252,8 @@ interface Limits {
  * the model can give. Then the budget is lowered, because it must be below the limit (wire: Anthropic: Extended thinking).
  */
 function roomOf({ limit, includesThinking, cap, usual }: Limits, budget: number | null): Room {
+  // wire: 0 asks for no answer; with a budget it is a 400, because the budget must be below the limit (Anthropic: Extended thinking)
+  if (limit === 0) return { maxTokens: 0, budget };
   const most = cap ?? Number.POSITIVE_INFINITY;
   if (budget === null) return { maxTokens: Math.min(limit ?? cap ?? usual, most), budget: null };
   if (includesThinking && limit !== null && budget < Math.min(limit, most)) return { maxTokens: Math.min(limit, most), budget };

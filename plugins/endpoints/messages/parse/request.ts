@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { ChatRequest, Native } from '../../../../core/chat.ts';
 import { GatewayError } from '../../../../core/errors.ts';
-import { bodyFields, boolean, count, integer, listOf, modelName, number, object, optional, text } from '../../../../core/wire/checks.ts';
+import { bodyFields, boolean, type Check, count, integer, listOf, modelName, number, object, optional, text } from '../../../../core/wire/checks.ts';
 import { type Fields, fieldsOf } from '../../../../core/wire/fields.ts';
 import { conversationOf } from './messages.ts';
 import { betweenTools, thinkingOf, type Thinking } from './thinking.ts';
@@ -22,6 +22,7 @@ export function parseMessages(body: unknown, headers: Readonly<Record<string, st
   const conversation = conversationOf(system, messages);
   const { format, ...effort } = optional('output_config', config, object) ?? {};
   const thoughts = thinkingOf(thinking, effort);
+  const limit = optional('max_tokens', max_tokens, limitOf);
   const topK = optional('top_k', top_k, integer);
   const userId = optional('metadata.user_id', fieldsOf(optional('metadata', metadata, object))['user_id'], text);
   return {
@@ -33,7 +34,7 @@ export function parseMessages(body: unknown, headers: Readonly<Record<string, st
     tools: toolsOf(tools),
     ...choiceOf(tool_choice),
     responseFormat: formatOf(format),
-    maxTokens: optional('max_tokens', max_tokens, count),
+    maxTokens: limit,
     temperature: optional('temperature', temperature, number),
     topP: optional('top_p', top_p, number),
     stop: optional('stop_sequences', stop_sequences, listOf(text)),
@@ -47,10 +48,15 @@ export function parseMessages(body: unknown, headers: Readonly<Record<string, st
     user: userId === null ? null : shortId(userId),
     rest: topK === null ? {} : { top_k: topK },
     form,
-    native: nativeOf({ ...more, metadata }, thoughts, betasIn(headers)),
+    native: { ...nativeOf({ ...more, metadata }, thoughts, betasIn(headers)), ...(limit === 0 && { needed: noAnswer }) },
     ...(wantsTextLast(headers) && { door: { text_last: true } }),
   };
 }
+
+/** wire: 0 fills the cache of the provider, without an answer (anthropic-sdk-typescript 1.14, MessageCreateParams) */
+const limitOf: Check<number> = (param, value) => (value === 0 ? 0 : count(param, value));
+
+const noAnswer = { param: 'max_tokens', message: 'A "max_tokens" of 0 asks for no answer, only to fill the cache, which the provider of this model does not do.' };
 
 /**
  * safety: a request that continues a thread has its new messages alone. The gateway keeps no messages, and its ids are not those of the provider:

@@ -1,7 +1,7 @@
 /** Requests of the Messages API, and the requests that providers of this API and of other APIs get for them. */
 import { describe, expect, it } from 'vitest';
 import { answers, completion } from '../../../_kit/upstream.ts';
-import { type Fields, scene } from './scene.ts';
+import { type Fields, message, scene } from './scene.ts';
 
 const say = (...content: unknown[]): Fields => ({ messages: [{ role: 'user', content: content.length === 1 && typeof content[0] === 'string' ? content[0] : content }] });
 const openScene = async (): ReturnType<typeof scene> => await scene(answers(completion('Yes.')));
@@ -59,6 +59,16 @@ describe('a provider of the same API', () => {
     expect(sent['messages'][0].content).toEqual([marked]);
     expect(sent['messages'][1].content).toEqual([{ type: 'tool_use', id: 't1', name: 'f', input: {}, caller: { type: 'direct' } }]);
     expect(sent['messages'][2].content).toEqual([{ type: 'tool_result', tool_use_id: 't1', content: [block], is_error: true, of_tomorrow: 1 }]);
+  });
+
+  it.each([['', {}], [' and a budget for thinking', { thinking: { type: 'enabled', budget_tokens: 2000 } }]])('gets a limit of 0%s, by which a caller fills its cache without an answer', async (_, more) => {
+    const usage = { input_tokens: 5, cache_creation_input_tokens: 2000, cache_read_input_tokens: 0, output_tokens: 0 };
+    const { ask, gateway } = await scene(answers(message([], { stop_reason: 'max_tokens', usage })));
+    const body = { max_tokens: 0, system: [{ type: 'text', text: 'Be terse.', cache_control: mark }], ...more };
+    const { status, body: reply, sent } = await ask({ model: 'claude', ...body });
+    expect(sent).toMatchObject(body);
+    expect([status, reply]).toMatchObject([200, { content: [], stop_reason: 'max_tokens', usage }]);
+    expect(gateway.records).toMatchObject([{ outcome: 'answered', usage: { cacheWriteTokens: 2000, completionTokens: 0 } }]);
   });
 
   it('gets the blocks of its own tools in their order', async () => {
@@ -132,6 +142,12 @@ describe('a provider of another API', () => {
       ],
     });
     for (const name of ['cache_control', 'top_k', 'metadata.team', 'context_management', 'tools.defer_loading', 'messages.content.title', 'messages.content.server_tool_use', 'is_error', 'anthropic-beta']) expect(headers.get('x-adjusted')).toContain(name);
+  });
+
+  it('is not asked with a limit of 0, because it has no such request', async () => {
+    const { ask, up } = await openScene();
+    expect(await ask({ model: 'open', max_tokens: 0 })).toMatchObject({ status: 400, body: { error: { type: 'invalid_request_error', message: expect.stringContaining('"max_tokens" of 0') } } });
+    expect(up.asked).toEqual([]);
   });
 
   it('gets images and files', async () => {
@@ -221,7 +237,7 @@ describe('a wrong request', () => {
     ['a thought that is no text', { messages: [{ role: 'assistant', content: [{ type: 'thinking', thinking: 7 }] }] }, 'messages[0].content[0].thinking'],
     ['a sealed thought without data', { messages: [{ role: 'assistant', content: [{ type: 'redacted_thinking' }] }] }, 'messages[0].content[0].data'],
     ['a system that is a number', { system: 7 }, 'system'],
-    ['a limit of 0', { max_tokens: 0 }, 'max_tokens'],
+    ['a limit below 0', { max_tokens: -1 }, 'max_tokens'],
     ['a temperature that is a text', { temperature: 'hot' }, 'temperature'],
     ['stop sequences that are no texts', { stop_sequences: [1] }, 'stop_sequences[0]'],
     ['a user id that is a number', { metadata: { user_id: 1 } }, 'metadata.user_id'],
