@@ -178,6 +178,8 @@ export class Answer {
 
   #extra({ on, field, value }: Chunk & { type: 'extra' }): void {
     if (this.#isNative) return;
+    // the tier that served the request, which may be another one than it asked for
+    if (on === 'reply' && field === 'service_tier') this.more = { ...this.more, [field]: value };
     // an answer may be images alone
     if (field === 'images' && this.#text?.type !== 'message') this.#begin('message');
     if (this.#text?.type !== 'message') return;

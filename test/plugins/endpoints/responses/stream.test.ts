@@ -41,6 +41,14 @@ describe('a stream', () => {
     expect(response.usage).toEqual({ input_tokens: 10, input_tokens_details: null, output_tokens: 5, output_tokens_details: null, total_tokens: 15 });
   });
 
+  it('has the service tier that served it, like a plain reply, and not the one that was asked for', async () => {
+    const served = event({ content: 'Hi' }).replace('"choices"', '"service_tier":"default","choices"');
+    const { gateway } = await behind(chunks(served, event({}, 'stop')), answers({ ...completion('Hi'), service_tier: 'default' }));
+    const { events, response } = await streamOf(gateway, { service_tier: 'auto' });
+    expect([events[0].response.service_tier, response.service_tier]).toEqual(['auto', 'default']);
+    expect((await respond(gateway, { service_tier: 'auto' })).service_tier).toBe('default');
+  });
+
   it('has the summary of the reasoning before the answer, as a separate item', async () => {
     const { gateway } = await behind(chunks(event({ reasoning_content: 'I th' }), event({ reasoning_content: 'ink.' }), event({ content: 'Yes.' }), event({}, 'stop')));
     const { response, types } = await streamOf(gateway, { model: 'thinker', reasoning: { effort: 'low', summary: 'auto' } });
