@@ -5,7 +5,7 @@
  * adds the others. A routing policy with a name of its own, such as `auto`, is in the list as a model with the providers of all its
  * candidates. One model is found by its name whether it can be asked or not.
  *
- * A request with the header `anthropic-version` gets pages in the form of the Messages API, by `limit`, `after_id` and `before_id`.
+ * A request with the header `anthropic-version` gets pages in the form of the Messages API, by `limit`, `after_id`, `before_id` and `lifecycle`.
  */
 import type { Config, Mapping, Model, Policy, Pricing } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -39,7 +39,7 @@ const switchHelp = {
 type Switches = Readonly<Record<keyof typeof switchHelp, boolean>>;
 const switches = Object.keys(switchHelp) as (keyof Switches)[];
 
-const queryHelp = { ...switchHelp, limit: 'In the form of the Messages API: models on a page.', after_id: 'In that form: the model before the page.', before_id: 'In that form: the model after the page.' };
+const queryHelp = { ...switchHelp, limit: 'In the form of the Messages API: models on a page.', after_id: 'In that form: the model before the page.', before_id: 'In that form: the model after the page.', lifecycle: 'In that form: only models that are active, deprecated or retired; it may be given more than once, also as `lifecycle[]`.' };
 
 export default definePlugin({
   name: 'endpoints/models',
@@ -68,15 +68,19 @@ export default definePlugin({
       auth: 'none',
       about: { summary: 'The models, with what they can do and what they cost', query: queryHelp, answer: { 'application/json': ['ModelList', 'ModelPage'] }, error: ['ErrorReply', 'MessagesError'] },
       handle({ arrived, query }) {
-        const shown = (): { readonly entry: Entry; readonly text: string }[] => {
+        const shown = (withRetired = false): { readonly entry: Entry; readonly text: string }[] => {
           const asked = switchesOf(query);
           const now = clock();
-          return all().filter(({ deactivatedAt, deprecatedAt }) => (asked.include_deactivated || deactivatedAt > now) && (!asked.exclude_deprecated || deprecatedAt > now)).flatMap((entry) => {
+          return all().filter(({ deactivatedAt, deprecatedAt }) => (withRetired || asked.include_deactivated || deactivatedAt > now) && (!asked.exclude_deprecated || deprecatedAt > now)).flatMap((entry) => {
             const text = textOf(entry, asked, config);
             return text === null ? [] : [{ entry, text }];
           });
         };
-        if (isPaged(arrived)) return paged(arrived, () => pageOf(shown().map(({ entry: { model } }) => model), query, clock()));
+        if (isPaged(arrived)) return paged(arrived, () => {
+          const stages = stagesOf(query);
+          const models = shown(stages.has('retired')).map(({ entry: { model } }) => model);
+          return pageOf(models.filter((model) => stages.size === 0 || stages.has(lifecycleOf(model, clock()))), query, clock());
+        });
         return { headers: { 'content-type': 'application/json' }, body: listOf(shown().map(({ text }) => text)) };
       },
     });
@@ -155,9 +159,21 @@ function placeOf(models: readonly Model[], query: URLSearchParams, name: 'after_
   return place;
 }
 
+const lifecycles: ReadonlySet<string> = new Set<ModelInfo['lifecycle']>(['active', 'deprecated', 'retired']);
+
+/** The stages of the models that a caller wants; none: all. wire: the SDKs write a list with brackets behind its name (anthropic-sdk-typescript 1.14) */
+function stagesOf(query: URLSearchParams): ReadonlySet<string> {
+  const asked = new Set([...query.getAll('lifecycle'), ...query.getAll('lifecycle[]')]);
+  if ([...asked].some((one) => !lifecycles.has(one))) throw new GatewayError('invalid_value', `"lifecycle" must be ${[...lifecycles].join(', ')}.`, { param: 'lifecycle' });
+  return asked;
+}
+
+const lifecycleOf = ({ deprecated_at: deprecated, deactivated_at: gone }: Model, now: number): ModelInfo['lifecycle'] => (timeOf(gone) <= now ? 'retired' : timeOf(deprecated) <= now ? 'deprecated' : 'active');
+
 /** wire: a model that is not deprecated yet has none of the two dates, and what is not known is null (anthropic-sdk-typescript 1.14, ModelInfo) */
-function modelInfo({ id, name, created, context_length: context, max_output_tokens: most, deprecated_at: deprecated, deactivated_at: gone }: Model, now: number): ModelInfo {
-  const lifecycle = timeOf(gone) <= now ? 'retired' : timeOf(deprecated) <= now ? 'deprecated' : 'active';
+function modelInfo(model: Model, now: number): ModelInfo {
+  const { id, name, created, context_length: context, max_output_tokens: most, deprecated_at: deprecated, deactivated_at: gone } = model;
+  const lifecycle = lifecycleOf(model, now);
   const dateOf = (date: string | null): string | null => (lifecycle === 'active' || date === null ? null : new Date(date).toISOString());
   return {
     type: 'model',

@@ -272,6 +272,18 @@ describe('GET /v1/models with anthropic-version', () => {
   });
 
   it.each([
+    ['', ['new', 'old']],
+    ['?lifecycle[]=retired', ['gone']],
+    ['?lifecycle%5B%5D=active&lifecycle%5B%5D=retired', ['new', 'gone']],
+    ['?lifecycle=deprecated', ['old']],
+    ['?lifecycle[]=active&limit=1', ['new']],
+  ])('gives the models of the stages in %s', async (query, ids) => {
+    const { get } = await catalogue('', { models: [bare('new'), bare('old', { deprecated_at: '2025-06-01' }), bare('gone', { deactivated_at: '2025-06-01T00:00:00Z' })] });
+    const body = (await (await get(`/v1/models${query}`, { 'anthropic-version': '2023-06-01' })).json()) as { data: { id: string }[]; has_more: boolean };
+    expect([body.data.map(({ id }) => id), body.has_more]).toEqual([ids, false]);
+  });
+
+  it.each([
     ['?limit=1', ['full'], true],
     ['?limit=1&after_id=full', ['bare'], true],
     ['?limit=2&after_id=full', ['bare', 'deprecated'], false],
@@ -285,7 +297,7 @@ describe('GET /v1/models with anthropic-version', () => {
     expect([body['data'].map((model: any) => model.id), body['has_more'], body['first_id'], body['last_id']]).toEqual([ids, more, ids[0] ?? null, ids.at(-1) ?? null]);
   });
 
-  it.each([['?limit=0', 400], ['?limit=1001', 400], ['?limit=x', 400], ['?after_id=none', 400], ['?before_id=none', 400]])('refuses %s in its form', async (query, status) => {
+  it.each([['?limit=0', 400], ['?limit=1001', 400], ['?limit=x', 400], ['?after_id=none', 400], ['?before_id=none', 400], ['?lifecycle[]=new', 400]])('refuses %s in its form', async (query, status) => {
     const reply = await asked(query);
     expect([reply.status, reply.body]).toEqual([status, { type: 'error', error: { type: 'invalid_request_error', message: expect.any(String) }, request_id: reply.id }]);
   });
