@@ -1,7 +1,7 @@
 /** Decodes the errors of the Messages API. */
 import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../core/errors.ts';
-import { type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
+import { codeIn, type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
 import { fieldsOf, wordsOf } from '../../../core/wire/fields.ts';
 
 /** Decodes an error reply, which has a status of its own. */
@@ -22,6 +22,7 @@ function readComplaint(body: unknown): Complaint {
     message: wordsOf(error['message']) ?? wordsOf(outer['error']) ?? wordsOf(outer['message']) ?? (page?.startsWith('<') === true ? null : page),
     type: wordsOf(error['type']),
     param: wordsOf(error['param']),
-    code: wordsOf(error['code']),
+    // wire: the exact reason, where there is one (anthropic-sdk-typescript 1.14, APIError)
+    code: wordsOf(error['code']) ?? codeIn(fieldsOf(error['details'])['error_code']),
   };
 }

@@ -67,7 +67,7 @@ export interface MessagesError {
   readonly error: {
     readonly type: string;
     readonly message: string;
-    /** Set where a `thread` is refused: the SDKs then send the whole conversation. */
+    /** The exact reason: the code of the provider, or that of a refused `thread`, after which the SDKs send the whole conversation. */
     readonly details?: { readonly error_code: string };
   };
   /** The `x-request-id` of the answer. */

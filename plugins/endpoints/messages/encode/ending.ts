@@ -118,8 +118,11 @@ const ownWords = /prompt is too long|exceed context limit/i;
 /** wire: errors of this API have no code. Claude Code recognises by these words that it must shorten the conversation. */
 const wordsOf = ({ code, message }: GatewayError): string => (code === 'context_length_exceeded' && !ownWords.test(message) ? `prompt is too long: ${message}` : message);
 
-/** wire: the SDKs recognise by this detail that they must send the whole conversation, and no thread (Anthropic: Message threads) */
-const detailsOf = ({ param }: GatewayError): object => (param === threadParam ? { details: { error_code: 'thread_unsupported_request' } } : {});
+/** wire: the SDKs make classes of errors from this code (anthropic-sdk-typescript 1.14), and recognise by that of threads that they must send the whole conversation (Anthropic: Message threads) */
+function detailsOf({ param, code, upstreamStatus }: GatewayError): object {
+  if (param === threadParam) return { details: { error_code: 'thread_unsupported_request' } };
+  return upstreamStatus === null || code.startsWith('upstream_') ? {} : { details: { error_code: code } };
+}
 
 /** The body of an error reply, and the data of an error event. @param id of the request, as in `x-request-id` */
 export const errorBody = (error: GatewayError, id: string): string => JSON.stringify({ type: 'error', error: { type: typeOf(error.status), message: wordsOf(error), ...detailsOf(error) }, request_id: id });

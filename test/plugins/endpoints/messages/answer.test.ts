@@ -152,6 +152,18 @@ describe('a failure', () => {
     expect(await ask({ model })).toMatchObject({ status: 400, body: { error: { type: 'invalid_request_error', message } } });
   });
 
+  it('that a provider names by a code has the code where the SDKs look for it', async () => {
+    const error = { type: 'invalid_request_error', message: 'At least one image is too large.', details: { error_code: 'image_dimensions_too_large' } };
+    const { ask, gateway } = await scene(answers({ type: 'error', error }, { status: 400 }));
+    expect(await ask({ model: 'claude' })).toMatchObject({ status: 400, body: { error } });
+    expect(gateway.records).toMatchObject([{ error: { code: 'image_dimensions_too_large' } }]);
+  });
+
+  it('that has a code of the gateway alone has no details', async () => {
+    const { ask } = await scene(answers({ type: 'error', error: { type: 'invalid_request_error', message: 'max_tokens: Field required' } }, { status: 400 }));
+    for (const body of [{ model: 'claude' }, { model: 'none' }]) expect((await ask(body)).body['error']).not.toHaveProperty('details');
+  });
+
   it('of an unknown model is not_found_error', async () => {
     const { ask } = await scene();
     expect(await ask({ model: 'none' })).toMatchObject({ status: 404, body: { type: 'error', error: { type: 'not_found_error' } } });
