@@ -6,7 +6,9 @@ import { GatewayError } from '../errors.ts';
 import type { ChunkSource } from './hooks.ts';
 import { Cancellation, timeLimit } from '../cancellation.ts';
 import { Reply } from './reply.ts';
+import { pendingTap } from '../taps/pending.ts';
 import { isThenable } from '../taps/runners.ts';
+import type { GuardedTap } from '../taps/tap.ts';
 
 /** After the finish of an answer its token counts may still come. They come at once or never, so the wait for them is short. */
 const afterFinishMs = 5000;
@@ -14,7 +16,7 @@ const afterFinishMs = 5000;
 const nothing: readonly SentRequest[] = [];
 
 /** What plugins see of an attempt. */
-class SeenAttempt implements Attempt {
+export class SeenAttempt implements Attempt {
   readonly number: number;
   readonly candidate: Candidate;
   readonly reasoning: Reasoning;
@@ -53,6 +55,11 @@ class SeenAttempt implements Attempt {
 
   get sent(): readonly SentRequest[] {
     return this.#sent;
+  }
+
+  /** The tap that has not answered yet and has asked no provider; undefined: there is none. */
+  get pendingTap(): GuardedTap | undefined {
+    return this.#sent.length === 0 ? pendingTap(this) : undefined;
   }
 
   counts(usage: Usage): void {
@@ -172,7 +179,11 @@ export class RunningAttempt {
     const { policy, startedAt } = this.seen;
     const { firstByte } = policy.timeouts;
     const left = startedAt + firstByte - performance.now();
-    if (left <= 0) this.#cancel(new GatewayError('upstream_timeout', `The provider did not begin to answer within ${seconds(firstByte)}.`));
+    if (left > 0) return left;
+    const tap = this.seen.pendingTap;
+    this.#cancel(tap === undefined
+      ? new GatewayError('upstream_timeout', `The provider did not begin to answer within ${seconds(firstByte)}.`)
+      : new GatewayError('upstream_timeout', `The plugin "${tap.plugin}" did not answer at "${tap.hook}" within ${seconds(firstByte)}, and asked no provider.`, { plugin: tap.plugin }));
     return left;
   }
 

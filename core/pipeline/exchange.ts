@@ -2,6 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Adjustment, ChatRequest } from '../chat.ts';
 import type { Config, Policy } from '../config.ts';
+import type { SeenAttempt } from './attempt.ts';
 import type { Addressing, Arrived, Attempt, AttemptResult, Candidate, Metadata, Principal, Replying, SentBy, Streaming } from './context.ts';
 import type { Door } from './door.ts';
 import { GatewayError } from '../errors.ts';
@@ -57,7 +58,7 @@ export class Exchange implements Arrived {
   policy: Policy | null = null;
   /** All candidates, including those that a plugin ruled out. */
   candidates: readonly Candidate[] = [];
-  attempt: Attempt | null = null;
+  attempt: SeenAttempt | null = null;
   readonly attempts: AttemptResult[] = [];
   readonly sent: SentBy[] = [];
   /** Attempts that used tokens and whose answers the caller did not get, by their index in `attempts`. */
@@ -117,9 +118,11 @@ export class Exchange implements Arrived {
   }
 
   #late(total: number): GatewayError {
-    const tap = pendingTap(this.view);
+    const tap = this.attempt === null ? pendingTap(this.view) : this.attempt.pendingTap;
     if (tap === undefined) return new GatewayError('upstream_timeout', `The request took longer than ${total / 1000} s.`);
-    return new GatewayError('plugin_error', `The plugin "${tap.plugin}" did not answer at "${tap.hook}" within the ${total / 1000} s of the request.`, { plugin: tap.plugin });
+    const { plugin, hook } = tap;
+    // a tap of `open` stands for a provider, and may be waiting for one
+    return new GatewayError(hook === 'open' ? 'upstream_timeout' : 'plugin_error', `The plugin "${plugin}" did not answer at "${hook}" within the ${total / 1000} s of the request.`, { plugin });
   }
 
   /** Counts bytes that are kept for the request, until it is over. */

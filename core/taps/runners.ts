@@ -5,7 +5,7 @@
 import type { Cancellation } from '../cancellation.ts';
 import { GatewayError } from '../errors.ts';
 import { kindOf } from '../wire/fields.ts';
-import { answerOf } from './pending.ts';
+import { waitsFor, waitsNoMore } from './pending.ts';
 import { report } from './tap.ts';
 import type { GuardedTap, Run } from './tap.ts';
 import { Wait } from './wait.ts';
@@ -82,7 +82,7 @@ async function bailLater(taps: readonly GuardedTap[], begun: Begun, first: unkno
   for (let at = begun.at; at < taps.length; at++) {
     const tap = taps[at] as GuardedTap;
     if (at > begun.at) throwIfOver(work);
-    const value = await awaited(at === begun.at ? begun.returned : decided(tap, first), tap, first);
+    const value = await awaited(at === begun.at ? begun.returned : decided(tap, first), tap, work);
     if (isDecision(value)) return decision(value, tap, first);
   }
   return undefined;
@@ -217,11 +217,16 @@ function soundOr(before: unknown, value: unknown, tap: GuardedTap): unknown {
   }
 }
 
-async function awaited(value: unknown, tap: GuardedTap, context?: unknown): Promise<unknown> {
+/** @param work what waits for the tap; undefined: no request does */
+async function awaited(value: unknown, tap: GuardedTap, work?: unknown): Promise<unknown> {
+  const waiting = typeof work === 'object' ? work : null;
+  if (waiting !== null) waitsFor(waiting, tap);
   try {
-    return tap.hook === 'open' ? await value : await answerOf(value, tap, context);
+    return await value;
   } catch (thrown) {
     throw named(thrown, tap);
+  } finally {
+    if (waiting !== null) waitsNoMore(waiting);
   }
 }
 

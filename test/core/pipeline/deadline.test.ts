@@ -4,7 +4,7 @@ import { EARLY } from '../../../core/pipeline/hooks.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import { hangs } from '../../_kit/upstream.ts';
 import { exchangeBytes } from '../../_kit/wire.ts';
-import { gatewayOf, probe, provider, routing } from '../scene.ts';
+import { errorOf, gatewayOf, probe, provider, routing } from '../scene.ts';
 
 const total = 600;
 const key = 'a-key-of-the-test';
@@ -47,5 +47,30 @@ describe('the total time ends a request', () => {
     expect(performance.now() - startedAt).toBeGreaterThan(total - 20);
     await expect.poll(() => gateway.gateway.running.size).toBe(0);
     expect(gateway.records).toHaveLength(1);
+  });
+});
+
+describe('a plugin that hangs at open', () => {
+  const opening = (tap: () => Promise<undefined>) => probe(({ hooks }) => hooks.open.tapPromise({ name: 'test/probe', stage: EARLY }, tap));
+  const never = opening(() => new Promise(() => {}));
+  const told = async (timeouts: Record<string, number>, more: Record<string, unknown> = {}, plugin = never) => {
+    const { chat, records } = await gatewayOf({ ...oneUpstream((await provider(hangs)).url, routing(timeouts, more)) }, { plugins: [plugin] });
+    const response = await chat({});
+    await expect.poll(() => records.length).toBe(1);
+    return [response.status, (await errorOf(response)).message, records[0]?.error?.plugin, records[0]?.attempts.map(({ error }) => error)];
+  };
+
+  it.each([null, 5000])('is named at the limit of the first byte, with hedge_ms: %s', async (hedge_ms) => {
+    const message = 'The plugin "test/probe" did not answer at "open" within 0.3 s, and asked no provider.';
+    expect(await told({ first_byte: 300 }, hedge_ms === null ? {} : { hedge_ms })).toEqual([504, message, 'test/probe', [message]]);
+  });
+
+  it('is named at the end of the total time', async () => {
+    const message = 'The plugin "test/probe" did not answer at "open" within the 0.3 s of the request.';
+    expect(await told({ total: 300 })).toEqual([504, message, 'test/probe', [message]]);
+  });
+
+  it.each([['first_byte', 'The provider did not begin to answer within 0.3 s.'], ['total', 'The request took longer than 0.3 s.']])('is not named where it has answered, and the provider is silent until %s', async (limit, message) => {
+    expect(await told({ [limit]: 300 }, {}, opening(async () => undefined))).toEqual([504, message, 'stream/upstream', [message]]);
   });
 });
