@@ -29,16 +29,18 @@ export default definePlugin<Options>({
   summary: 'X-Gateway-* request headers, stored with the request',
   schema,
   apply({ hooks }, limits) {
-    const changed = new WeakMap<Metadata, readonly string[]>();
-    hooks.metadata.tap((metadata, { headers }) => {
-      const found = withHeaders(metadata, headers, limits);
-      if (found.changes.length > 0) changed.set(found.metadata, found.changes);
+    /** What was left out of the headers of a request, by its context. */
+    const changed = new WeakMap<object, readonly string[]>();
+    hooks.metadata.tap((metadata, context) => {
+      const found = withHeaders(metadata, context.headers, limits);
+      if (found.changes.length > 0) changed.set(context, found.changes);
       return found.metadata;
     });
-    hooks.settle.tap((settled, { metadata, principal, headers }) => {
+    hooks.settle.tap((settled, context) => {
+      const { metadata, principal, headers } = context;
       const early = metadata === null ? withHeaders(principal?.metadata ?? {}, headers, limits) : null;
       const record = early === null ? settled : { ...settled, metadata: early.metadata };
-      const changes = early === null ? changed.get(record.metadata) : early.changes;
+      const changes = early === null ? changed.get(context) : early.changes;
       return changes === undefined || changes.length === 0 ? record : { ...record, adjustments: [...record.adjustments, ...changes.map((change) => ({ parameter: 'metadata', change }))] };
     });
   },

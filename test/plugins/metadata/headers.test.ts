@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { withHeaders } from '../../../plugins/metadata/headers.ts';
 import { oneUpstream, quietPlugins } from '../../_kit/gateway.ts';
-import { gatewayOf, provider } from '../../core/scene.ts';
+import { gatewayOf, probe, provider } from '../../core/scene.ts';
 
 const limits = { max_entries: 32, max_length: 256 };
 const read = (headers: Record<string, string>, key: Record<string, string> = {}): Record<string, string> => ({ ...withHeaders(key, headers, limits).metadata });
@@ -69,6 +69,13 @@ describe('metadata/headers', () => {
         expect(changes.length > 0).toBe(named.length > 32 || named.some(([name, value]) => name.length > 266 || value.length > 256));
       }),
     );
+  });
+
+  it('says that it cut, also where another plugin adds metadata', async () => {
+    const adding = probe(({ hooks }) => hooks.metadata.tap((metadata) => ({ ...metadata, region: 'eu' })));
+    const { chat, records } = await gatewayOf(oneUpstream((await provider()).url), { plugins: [adding] });
+    await chat({}, { 'x-gateway-a': 'x'.repeat(300) });
+    expect(records.map(({ metadata, adjustments }) => [metadata, adjustments])).toEqual([[{ a: 'x'.repeat(256), region: 'eu' }, [{ parameter: 'metadata', change: 'cut to 32 entries of 256 characters' }]]]);
   });
 
   it('keeps the value that the key of the caller sets, and says so', async () => {
