@@ -79,7 +79,6 @@ export class Target {
 
   /** Makes this request the one that tries the target. */
   claim(request: string, is: Probe['is'] = () => 'waiting'): void {
-    if (this.#probe?.id !== request) this.probes++;
     this.#probe = { id: request, is };
   }
 
@@ -95,6 +94,7 @@ export class Target {
    * @param isHeard another worker reported the outcome, and counts the rest
    */
   learn({ outcome, retryAfterMs }: Pick<AttemptResult, 'outcome' | 'retryAfterMs'>, { request, now, breaker, isAlone, startedAt = now, isHeard = false }: { request: string; now: number; breaker: Breaker; isAlone: boolean; startedAt?: number; isHeard?: boolean }): void {
+    if (this.#probe?.id === request) this.probes++;
     this.release(request);
     const isOld = this.wasUnderWay(startedAt);
     if (outcome === 'answered') return this.#succeeded(now, isOld);

@@ -154,3 +154,15 @@ describe('a refused key', () => {
     expect([(await gateway.chat({ model: 'budgeted' })).status, up.asked.length]).toEqual([503, 2]);
   });
 });
+
+it('only a request that asks the target counts as a try', async () => {
+  const [one, two] = [await provider(fine), await provider(limitedBriefly, fine)];
+  const gateway = await gatewayOf(twoUpstreams(one.url, two.url));
+  const tries = async (): Promise<string | undefined> => (await (await gateway.get('/metrics')).text()).split('\n').find((line) => line.startsWith('gateway_target_probes_total'));
+  expect((await gateway.chat({ model: 'two/plain' })).status).toBe(429);
+  await expect.poll(() => stateOf(gateway, 'two/plain-1')).toBe('trying');
+  for (let at = 0; at < 3; at++) await gateway.chat({});
+  expect([one.asked.length, two.asked.length, await tries()]).toEqual([3, 1, undefined]);
+  expect((await gateway.chat({ model: 'two/plain' })).status).toBe(200);
+  expect(await tries()).toMatch(/"two\/plain-1"\} 1$/);
+});
