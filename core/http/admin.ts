@@ -34,10 +34,9 @@ export async function admitAdmin(asked: Asked & Pick<Arrived, 'address'>, { sign
   if (keys.length > 0 && (await signIns.isRight(keys, adminKey.reveal(), { address, logger }))) return;
   const cookie = sessionCookie(headers['cookie']);
   if (cookie !== undefined && isSameOrigin(method, headers) && sessionOf(asked, signIns) !== null) return;
-  const more = { headers: { 'www-authenticate': 'Bearer' } };
   throw keys.length > 0 || cookie !== undefined
-    ? new GatewayError('invalid_api_key', 'The admin key is not valid.', more)
-    : new GatewayError('missing_api_key', 'The admin key is required: server.admin_key of the config or, without it, the key in the file admin-key of server.data_dir. Send it as "Authorization: Bearer <key>".', more);
+    ? new GatewayError('invalid_api_key', 'The admin key is not valid.')
+    : new GatewayError('missing_api_key', 'The admin key is required: server.admin_key of the config or, without it, the key in the file admin-key of server.data_dir. Send it as "Authorization: Bearer <key>".');
 }
 
 /** Refuses a request over a socket where the gateway has no admin key, as when it was started from a program. A command inside this process needs no admin key. */

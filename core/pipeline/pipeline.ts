@@ -119,10 +119,9 @@ function frozen(request: ChatRequest): ChatRequest {
 export async function authenticate(exchange: Exchange, { auth }: Pick<RequestHooks, 'auth'>): Promise<Principal> {
   const principal = await auth.promise(exchange.as());
   if (principal !== undefined) return Object.freeze(principal);
-  const facts = { headers: { 'www-authenticate': 'Bearer' } };
   throw sendsKey(exchange)
-    ? new GatewayError('invalid_api_key', 'The API key is not valid.', facts)
-    : new GatewayError('missing_api_key', 'An API key is required. Send it as "Authorization: Bearer <key>".', facts);
+    ? new GatewayError('invalid_api_key', 'The API key is not valid.')
+    : new GatewayError('missing_api_key', 'An API key is required. Send it as "Authorization: Bearer <key>".');
 }
 
 const sendsKey = ({ headers }: Exchange): boolean => ['authorization', 'x-api-key', 'api-key'].some((name) => headers[name] !== undefined);
@@ -221,7 +220,8 @@ const framing = new Set(['connection', 'content-length', 'keep-alive', 'transfer
 
 /** An error as a reply, in the form of the door to which the request came. */
 export function refusal(error: GatewayError, id: string, door: Pick<Door, 'refusal'> | null = null): Answer<string> {
-  const headers: Record<string, string> = { 'content-type': 'application/json', 'x-request-id': id, ...error.headers };
+  // wire: a 401 names the scheme that is wanted (RFC 9110 §15.5.2)
+  const headers: Record<string, string> = { 'content-type': 'application/json', 'x-request-id': id, ...(error.status === 401 && { 'www-authenticate': 'Bearer' }), ...error.headers };
   if (error.retryAfterMs !== null) {
     headers['retry-after'] = String(Math.ceil(error.retryAfterMs / 1000));
     headers['retry-after-ms'] = String(Math.ceil(error.retryAfterMs));

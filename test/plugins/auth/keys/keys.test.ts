@@ -48,6 +48,8 @@ describe('auth/keys', () => {
     }, { clock: () => now });
     const asked = async (key: string): Promise<string> => {
       const response = await chat({}, { authorization: `Bearer ${key}` });
+      // a 401 names the scheme (RFC 9110 §15.5.2)
+      expect(response.headers.get('www-authenticate')).toBe(response.ok ? null : 'Bearer');
       return response.ok ? 'ok' : `${(await errorOf(response.clone())).code} ${(await errorOf(response)).message}`;
     };
     expect(await Promise.all(['a-new-0123456789abcd', 'a-old-0123456789abcd', 'a-gone-0123456789abc', 'b-new-0123456789abcd', 'b-old-0123456789abcd', 'c-off-0123456789abcd'].map(asked))).toEqual([
