@@ -122,17 +122,16 @@ export class RedisLedger implements Ledger {
 
   /** Counts the request in this gateway alone. */
   #alone(ask: Ask, { said }: Unanswered): Verdict {
-    // Redis may hold a reservation for this request; it ends with the present name of the gateway
-    if (said !== null) this.#doubt();
-    if (this.whenAway === 'refuse') throw new Away('Redis, which has the counts of limits and budgets, is away.');
-    const verdict = this.#memory.reserve(ask);
-    if (verdict.hold === null) return verdict;
-    this.#doubt();
+    const verdict = this.whenAway === 'refuse' ? null : this.#memory.reserve(ask);
+    const hold = verdict?.hold ?? null;
     const now = this.#clock();
-    const remember = (): void => this.#missed.requests(ask.subjects, now);
+    const remember = (): void => void (hold !== null && this.#missed.requests(ask.subjects, now));
+    if (said !== null || hold !== null) this.#doubt();
     if (said === null) remember();
+    // Redis may hold a reservation for this request, refused or not; it ends with the present name of the gateway, which the next heartbeat gives up
     else this.#missed.perhaps(said, remember);
-    return { ...verdict, hold: this.#own(verdict.hold, '', now) };
+    if (verdict === null) throw new Away('Redis, which has the counts of limits and budgets, is away.');
+    return hold === null ? verdict : { ...verdict, hold: this.#own(hold, '', now) };
   }
 
   #own(hold: Hold, owner: string, askedAt: number): Hold {

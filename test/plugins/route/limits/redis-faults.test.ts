@@ -52,6 +52,25 @@ describe('the hold of a request', () => {
     await expect.poll(async () => (await touch(ledger), (await near.levels(all)).reduce((sum, { running }) => sum + running, 0))).toBe(0);
   });
 
+  test('is released where no reply came and the request was refused, although no other request comes', async () => {
+    const one = limited('unheard', { concurrent: 1 });
+    const { ledger, proxy } = await farFrom(own.server.url, { leaseMs: 3000 });
+    ledger.whenAway = 'refuse';
+    await touch(ledger);
+    // answers keep their order, so that of the end of the request has come too
+    await ledger.levels([other]);
+    const names = (): Promise<string[]> => own.redis.zrange('model-gateway:{limits}:alive', '0', '-1');
+    const [former] = await names();
+    proxy.delayMs = 3_600_000;
+    await expect(ledger.reserve(asking([one]))).rejects.toThrow('away');
+    expect(await own.redis.hget('model-gateway:{limits}:running:meta.x unheard', former as string)).toBe('1');
+    proxy.delayMs = 0;
+    proxy.cut();
+    // a gateway registers under a new name, and all that Redis keeps under the former one ends
+    await expect.poll(names, { timeout: 5000 }).toEqual([expect.not.stringContaining(former as string)]);
+    expect((await seen(one))?.running).toBe(0);
+  });
+
   test('is never negative after a failover to a replica that was behind', async () => {
     const replica = await startRedis();
     const two = new Redis(replica.url);
