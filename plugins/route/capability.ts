@@ -193,7 +193,7 @@ function fitting(candidates: readonly Candidate[], request: ChatRequest, bytes: 
   // cost: a token has one character or more, so the number of characters shows that most prompts fit, and no estimate is needed
   if (smallest === Infinity || (request.tools === null ? 0 : bytes) + charactersIn(request.messages) <= smallest * margin) return candidates;
   const tokens = textEstimate(request);
-  const largest = Math.max(...candidates.map(({ model }) => model.context_length));
+  const largest = Math.max(...candidates.map(({ dropped, model }) => (dropped === null ? model.context_length : 0)));
   return meet(candidates, request, {
     isMet: ({ model: { context_length: window } }) => window === 0 || tokens <= window * margin,
     reason: `has a smaller context than the prompt, which is about ${tokens} tokens`,

@@ -134,6 +134,12 @@ describe('a prompt', () => {
     expect(up.asked).toEqual([]);
   });
 
+  it('that is too long for the contexts that are left is not told of a larger one that is ruled out', async () => {
+    const { chat } = await models({ context_length: 1000 }, { context_length: 1_000_000, structured_outputs: false });
+    const { message } = await errorOf(await chat({ ...words(3000), response_format: { type: 'json_schema', json_schema: { name: 'a', schema: {} } } }));
+    expect(message).toMatch(/and the context of "plain" is 1000\. /);
+  });
+
   it.each([
     ['as long as the estimate may err', { context_length: 1000 }, words(1900)],
     ['to a model whose context nobody knows', {}, words(3000)],
