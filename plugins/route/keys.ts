@@ -20,10 +20,13 @@ export default definePlugin({
     /** The state of a request by its context, from one tap to the other: the collector drops a request that ends in between. */
     const begun = new WeakMap<object, Begun>();
     hooks.route.tap((candidates, context) => {
-      if (!candidates.some(hasPool)) return candidates;
+      const pools = Map.groupBy(candidates.filter(hasPool), ({ mapping }) => mapping);
+      if (pools.size === 0) return candidates;
       const turning: Turning = { turns, begun: new Map(), isDryRun: context.isDryRun, thinker: thinkerOf(context.request.messages) };
       if (!context.isDryRun) begun.set(context, turning.begun);
-      return Array.from(Map.groupBy(candidates, ({ mapping }) => mapping).values()).flatMap((group) => (hasPool(group[0] as Candidate) ? turned(group, turning) : group));
+      const orders = new Map(Array.from(pools, ([mapping, group]) => [mapping, turned(group, turning).values()]));
+      // each key takes a place of its provider, because a fallback may stand between two of them
+      return candidates.map((candidate) => orders.get(candidate.mapping)?.next().value ?? candidate);
     });
     // after route/health and route/limits
     hooks.route.tap({ stage: LATE + 2 }, (candidates, context) => {

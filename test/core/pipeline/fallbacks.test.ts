@@ -9,6 +9,8 @@ const down = answers({ error: { message: 'down' } }, { status: 503 });
 interface Scene {
   /** How many providers serve the model `main`. */
   readonly mains?: number;
+  /** The API keys of the only provider of `main`. */
+  readonly keys?: readonly string[];
   readonly policy?: object;
   readonly routing?: object;
   /** The answer of the providers of `main`; the API key of each is its name. */
@@ -17,12 +19,12 @@ interface Scene {
 }
 
 /** `main` fails everywhere; `second` and `third` answer. */
-async function scene({ mains = 1, policy = {}, routing = {}, step = down, limits = [] }: Scene) {
+async function scene({ mains = 1, keys, policy = {}, routing = {}, step = down, limits = [] }: Scene) {
   const [failing, answering] = [await provider(step), await provider(answers(completion('saved')))];
   const ids = Array.from({ length: mains }, (_, at) => `main-${at}`);
   const model = (id: string, providers: readonly string[]): object => ({ id, pricing: { prompt: '9', completion: '9' }, providers: providers.map((providerId) => ({ providerId, streaming: true })) });
   return await gatewayOf({
-    providers: { ...Object.fromEntries(ids.map((id) => [id, { dialect: 'openai-chat', base_url: failing.url, api_key: id }])), other: { dialect: 'openai-chat', base_url: answering.url, api_key: 'k' } },
+    providers: { ...Object.fromEntries(ids.map((id) => [id, { dialect: 'openai-chat', base_url: failing.url, api_key: keys ?? id }])), other: { dialect: 'openai-chat', base_url: answering.url, api_key: 'k' } },
     models: [model('main', ids), { ...model('second', ['other']), pricing: { prompt: '1', completion: '1' } }, model('third', ['other'])],
     routing: { default: { strategy: 'ordered', retry: { same_target: 0 } }, models: { main: { fallbacks: ['second', 'third'], ...policy }, ...routing } },
     limits,
@@ -48,6 +50,12 @@ describe('fallbacks of a model', () => {
     const gateway = await scene({ mains: 5, policy: { max_attempts: 3 } });
     expect((await gateway.chat({ model: 'main' })).status).toBe(200);
     expect(triedBy(gateway)).toEqual([['main-0/main', 'main-1/main', 'other/second']]);
+  });
+
+  it.each(['ordered', 'balanced'])('get the last call of the limit, also where the keys of one provider are as many as the calls, with strategy: %s', async (strategy) => {
+    const gateway = await scene({ keys: ['a', 'b', 'c'], policy: { max_attempts: 3, strategy }, step: answers({ error: { message: 'slow down' } }, { status: 429 }) });
+    expect((await gateway.chat({ model: 'main' })).status).toBe(200);
+    expect(triedBy(gateway)).toEqual([['main-0/main', 'main-0/main', 'other/second']]);
   });
 
   it('come after all available providers of the model, where others of them rest', async () => {
