@@ -59,12 +59,17 @@ export class Turns {
     return this.#taken(fresh.find(({ candidate }) => candidate.mapping !== mapping) ?? fresh[0]);
   }
 
+  /** How many more calls the policy allows. */
+  get #left(): number {
+    return this.#policy.maxAttempts - (this.#calls - this.#uncounted);
+  }
+
   #fits({ candidate }: Turn): boolean {
     return this.#tooSmall === 0 || candidate.model.context_length > this.#tooSmall;
   }
 
   #taken(turn: Turn | undefined): Turn | null {
-    if (turn === undefined || this.#calls - this.#uncounted >= this.#policy.maxAttempts) return null;
+    if (turn === undefined || this.#left <= 0) return null;
     this.#waiting = this.#waiting.filter((one) => one !== turn);
     this.#calls++;
     return turn;
@@ -89,7 +94,7 @@ export class Turns {
     if (isUnasked(error)) this.#uncounted++;
     this.#errors.push(error);
     if (error.code === 'context_length_exceeded') this.#tooSmall = Math.max(this.#tooSmall, candidate.model.context_length, 1);
-    if (!ofKey.has(error.code)) this.#waiting = behindOthers(this.#waiting, candidate);
+    if (!ofKey.has(error.code)) this.#waiting = behindOthers(this.#waiting, candidate, this.#left);
     // a candidate whose failure may pass gets another turn behind all others
     if (round < this.#policy.retry.sameTarget && mayPass.has(error.code)) this.#waiting = [...this.#waiting, { candidate, round: round + 1, notBefore: performance.now() + (error.retryAfterMs ?? 0) }];
   }
@@ -126,11 +131,17 @@ const mayPass: ReadonlySet<string> = new Set(['upstream_rate_limited', 'upstream
 /** Failures of one key: another key of the same provider may succeed. Any other failure is the provider's, so its other keys are asked last. */
 const ofKey: ReadonlySet<string> = new Set(['upstream_rate_limited', 'upstream_auth_error', 'upstream_quota_exhausted']);
 
-/** The turns with those of the candidate's other keys behind all others. */
-function behindOthers(turns: readonly Turn[], { mapping }: Candidate): readonly Turn[] {
-  if (!turns.some(({ candidate }) => candidate.mapping === mapping)) return turns;
-  return [...turns.filter(({ candidate }) => candidate.mapping !== mapping), ...turns.filter(({ candidate }) => candidate.mapping === mapping)];
+/** The turns with those of the candidate's other keys behind all others. A fallback still comes after the other providers, or gets the last of the calls that are left. */
+function behindOthers(turns: readonly Turn[], { mapping }: Candidate, left: number): readonly Turn[] {
+  const [same, others] = parted(turns, ({ candidate }) => candidate.mapping === mapping);
+  if (same.length === 0) return turns;
+  const [fresh, behind] = parted(others, ({ candidate, round }) => round === 0 && candidate.isBehind !== true);
+  const [fallbacks, own] = parted(fresh, ({ candidate }) => candidate.isFallback);
+  const place = Math.max(0, left - 1);
+  return [...own.slice(0, place), ...fallbacks, ...own.slice(place), ...behind, ...same];
 }
+
+const parted = (turns: readonly Turn[], is: (turn: Turn) => boolean): readonly [Turn[], Turn[]] => [turns.filter(is), turns.filter((turn) => !is(turn))];
 
 /** Whether a failure leaves other candidates to ask. If not, the caller gets this failure. */
 const leavesOthers = ({ turn: { candidate }, error }: Failed): boolean => withoutRefused(candidate, error) !== null || mayMoveOn(error);

@@ -9,7 +9,7 @@ const down = answers({ error: { message: 'down' } }, { status: 503 });
 interface Scene {
   /** How many providers serve the model `main`. */
   readonly mains?: number;
-  /** The API keys of the only provider of `main`. */
+  /** The API keys of each provider of `main`. */
   readonly keys?: readonly string[];
   readonly policy?: object;
   readonly routing?: object;
@@ -56,6 +56,15 @@ describe('fallbacks of a model', () => {
     const gateway = await scene({ keys: ['a', 'b', 'c'], policy: { max_attempts: 3, strategy }, step: answers({ error: { message: 'slow down' } }, { status: 429 }) });
     expect((await gateway.chat({ model: 'main' })).status).toBe(200);
     expect(triedBy(gateway)).toEqual([['main-0/main', 'main-0/main', 'other/second']]);
+  });
+
+  it.each([
+    ['after the other providers of the model', 2, ['main-0/main', 'main-1/main', 'other/second']],
+    ['before the other keys of the only provider', 1, ['main-0/main', 'other/second']],
+  ])('come %s, where one of several keys has failed for another reason', async (_, mains, tried) => {
+    const gateway = await scene({ mains, keys: ['a', 'b'], policy: { max_attempts: 3 } });
+    expect((await gateway.chat({ model: 'main' })).status).toBe(200);
+    expect(triedBy(gateway)).toEqual([tried]);
   });
 
   it('come after all available providers of the model, where others of them rest', async () => {
