@@ -54,9 +54,9 @@ export class Turns {
   }
 
   /** The candidate to ask as a hedge of this turn; no candidate is asked twice at one time. If one key hangs, the provider's other keys may hang too, so another provider comes first. */
-  nextBeside({ candidate: { mapping } }: Turn): Turn | null {
+  nextBeside({ candidate }: Turn): Turn | null {
     const fresh = this.#waiting.filter((turn) => turn.round === 0 && this.#fits(turn));
-    return this.#taken(fresh.find(({ candidate }) => candidate.mapping !== mapping) ?? fresh[0]);
+    return this.#taken(behindOthers(fresh, candidate, this.#left)[0]);
   }
 
   /** How many more calls the policy allows. */

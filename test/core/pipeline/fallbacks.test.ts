@@ -1,6 +1,6 @@
 /** Fallbacks by name: models that are asked where none of the candidates before them has answered. */
 import { describe, expect, it } from 'vitest';
-import { answers, completion } from '../../_kit/upstream.ts';
+import { answers, completion, hangs } from '../../_kit/upstream.ts';
 import type { Step } from '../../_kit/upstream.ts';
 import { errorOf, gatewayOf, provider } from '../scene.ts';
 
@@ -65,6 +65,13 @@ describe('fallbacks of a model', () => {
     const gateway = await scene({ mains, keys: ['a', 'b'], policy: { max_attempts: 3 } });
     expect((await gateway.chat({ model: 'main' })).status).toBe(200);
     expect(triedBy(gateway)).toEqual([tried]);
+  });
+
+  it('are no hedge of one of several keys while another provider of the model is left', async () => {
+    let asked = 0;
+    const gateway = await scene({ mains: 2, keys: ['a', 'b'], policy: { max_attempts: 3, hedge_ms: 50 }, step: (response, request) => (asked++ === 0 ? hangs : answers(completion('hello')))(response, request) });
+    expect((await gateway.chat({ model: 'main' })).status).toBe(200);
+    expect(triedBy(gateway).map((tried) => tried.toSorted())).toEqual([['main-0/main', 'main-1/main']]);
   });
 
   it('come after all available providers of the model, where others of them rest', async () => {
