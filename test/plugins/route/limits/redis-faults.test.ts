@@ -67,7 +67,7 @@ describe('the hold of a request', () => {
     proxy.delayMs = 0;
     proxy.cut();
     // a gateway registers under a new name, and all that Redis keeps under the former one ends
-    await expect.poll(names, { timeout: 5000 }).toEqual([expect.not.stringContaining(former as string)]);
+    await expect.poll(names).toEqual([expect.not.stringContaining(former as string)]);
     expect((await seen(one))?.running).toBe(0);
   });
 
