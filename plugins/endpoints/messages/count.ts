@@ -33,6 +33,26 @@ export function estimated(request: ChatRequest): ChunkSource {
   return sourceOf(chunks);
 }
 
+/** safety: some servers answer each path with a message. That is no count: without this, the caller would be told that there are no tokens. @param told called where the gateway estimates instead */
+export function countedBy(source: ChunkSource, request: ChatRequest, told: () => void): ChunkSource {
+  let instead: ChunkSource | null = null;
+  return {
+    adjustments: source.adjustments,
+    async read() {
+      if (instead !== null) return await instead.read();
+      const chunks = await source.read();
+      if (chunks === null || chunks.length === 0 || chunks.some(isTheCount)) return chunks;
+      source.cancel();
+      told();
+      instead = estimated(request);
+      return await instead.read();
+    },
+    cancel: () => source.cancel(),
+  };
+}
+
+const isTheCount = (chunk: Chunk): boolean => chunk.type === 'native' && chunk.name === 'count';
+
 const isText = ({ type }: ContentPart): boolean => type === 'text';
 
 /** wire: the most tokens that an image takes (Anthropic: Vision) */

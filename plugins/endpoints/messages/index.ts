@@ -7,7 +7,7 @@ import type { Candidate } from '../../../core/pipeline/context.ts';
 import type { About } from '../../../core/pipeline/door.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import type { Dialect } from '../../../core/wire/dialect.ts';
-import { encodeCount, estimated, isCount, parseCount } from './count.ts';
+import { countedBy, encodeCount, estimated, isCount, parseCount } from './count.ts';
 import { errorBody } from './encode/ending.ts';
 import { encodeMessage } from './encode/message.ts';
 import { createEncoder } from './encode/stream.ts';
@@ -47,6 +47,7 @@ export default definePlugin({
       estimates.add(request);
       return estimated(request);
     });
+    hooks.opened.tap((source, { request }) => (isCount(request) ? countedBy(source, request, () => estimates.add(request)) : source));
     hooks.reply.tap((headers, { path, request }) => {
       if (!paths.some((own) => path.startsWith(own))) return headers;
       // the SDKs read the id of a request from this header

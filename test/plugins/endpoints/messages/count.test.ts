@@ -1,10 +1,17 @@
 /** POST /v1/messages/count_tokens. */
 import { describe, expect, it } from 'vitest';
-import { answers, completion } from '../../../_kit/upstream.ts';
+import { answers, completion, streams } from '../../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../../core/scene.ts';
-import { type Fields, scene } from './scene.ts';
+import { type Fields, message, scene } from './scene.ts';
 
 const path = '/v1/messages/count_tokens';
+const events = [
+  { type: 'message_start', message: message([]) },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Yes.' } },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 3 } },
+  { type: 'message_stop' },
+].map((data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`);
 
 describe('a count of tokens', () => {
   it('is that of a provider that counts, and costs nothing', async () => {
@@ -61,6 +68,15 @@ describe('a count of tokens', () => {
     expect(headers.get('x-estimated')).toBe('true');
     expect(up.asked).toHaveLength(1);
     await expect.poll(() => gateway.records.at(-1)).toMatchObject({ path, status: 200, cost: '0', attempts: [{ status }] });
+  });
+
+  it.each([['a message', answers(message([{ type: 'text', text: 'Yes.' }]))], ['a stream of a message', streams(events)]])('is estimated where the provider answers each path with %s, which is no count', async (_, step) => {
+    const { ask, gateway, up } = await scene(step);
+    const { body, headers } = await ask({ model: 'claude', messages: [{ role: 'user', content: 'Hi there. '.repeat(50) }] }, {}, path);
+    expect(body['input_tokens']).toBeGreaterThan(50);
+    expect(headers.get('x-estimated')).toBe('true');
+    expect(up.asked).toHaveLength(1);
+    await expect.poll(() => gateway.records.at(-1)).toMatchObject({ path, status: 200, cost: '0', usage: { promptTokens: 0, completionTokens: 0 }, attempts: [{ outcome: 'answered' }] });
   });
 
   it('is asked of the available targets, and estimated after the last call that the policy allows', async () => {
