@@ -3,6 +3,7 @@ import type { ContentPart } from '../../../core/chat.ts';
 import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { fieldsOf, type Fields, textOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import type { CallIds } from '../families/call-ids.ts';
 import type { Breakpoints } from './cache-control.ts';
 import { nativeOf } from './form.ts';
 
@@ -12,6 +13,7 @@ export type Block = Fields;
 /** The state of one request while it is encoded. */
 export interface Writing {
   readonly breakpoints: Breakpoints;
+  readonly callIds: CallIds;
   /** Notes an adjustment. */
   adjust(parameter: string, change: string): void;
   /** Notes that a field of `rest` was dropped. */

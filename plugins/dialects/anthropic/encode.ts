@@ -8,12 +8,13 @@ import { fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { partsOf, turnsOf } from '../../../core/wire/turns.ts';
 import { withAllowedTools } from '../families/allowed-tools.ts';
 import { isVertex } from '../families/vertex.ts';
+import { CallIds } from '../families/call-ids.ts';
 import { beganWithoutThinking, claudeTerms, type ClaudeTerms } from '../families/claude.ts';
 import { refuseSeveral } from '../families/one-answer.ts';
 import { createBreakpoints } from './cache-control.ts';
 import { type Block, blocksOf, isBlank, type Writing } from './content.ts';
 import { betasOf, bodyFieldsOf, effortField, mayInstructLater, thinkingField } from './form.ts';
-import { encodeTurns, turnsWithInstructions } from './messages.ts';
+import { callId, encodeTurns, turnsWithInstructions } from './messages.ts';
 import { thinkingOf } from './thinking.ts';
 import { forVertex } from './vertex.ts';
 import { answerFormOf, encodeToolChoice, encodeTools, forcedToolOf } from './tools.ts';
@@ -43,6 +44,7 @@ export function encode(request: ChatRequest, target: Target): WireRequest {
     adjust: (parameter, change) => adjustments.add(parameter, change),
     dropField: (field, value) => adjustments.dropField(field, value),
     needs: (beta) => betas.add(beta),
+    callIds: new CallIds(callId),
     breakpoints: createBreakpoints(() => adjustments.add('cache_control', 'dropped beyond 4')),
   };
   const isCount = request.ask?.kind === 'count';

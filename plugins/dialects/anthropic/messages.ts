@@ -79,7 +79,7 @@ function resultBlock(message: Message, writing: Writing): Block {
   const blocks = blocksOf(partsOf(message), writing);
   return {
     type: 'tool_result',
-    tool_use_id: callId(message.tool_call_id ?? ''),
+    tool_use_id: writing.callIds.ofResult(message.tool_call_id ?? ''),
     ...(typeof message.content === 'string' && blocks.length > 0 ? { content: message.content } : blocks.length > 0 ? { content: blocks } : {}),
     ...(message['is_error'] === true ? { is_error: true } : {}),
     ...nativeOf(message),
@@ -88,7 +88,7 @@ function resultBlock(message: Message, writing: Writing): Block {
 }
 
 /** wire: an id must match `^[a-zA-Z0-9_-]+$` (Anthropic: error text of `tool_use.id`), and ids of other providers have `.` and `:`. A hash gives the call and its result the same id. */
-const callId = (id: string): string => (/^[\w-]{1,64}$/.test(id) ? id : callIdFrom(id, 'toolu'));
+export const callId = (id: string): string => (/^[\w-]{1,64}$/.test(id) ? id : callIdFrom(id, 'toolu'));
 
 /** The blocks of an assistant message: texts, then calls. A thinking block, and a block of a tool that the provider ran, goes to the place in the answer where it was. */
 function assistantBlocks(message: Message, isLast: boolean, { target, writing, thinks }: Conversation): Block[] {
@@ -150,7 +150,7 @@ function takeText(reversed: ContentPart[], length: number): ContentPart[] {
 
 /** wire: `input` must be an object (Anthropic: Messages). */
 function callBlock(call: ToolCall, writing: Writing): Block {
-  return { type: 'tool_use', id: callId(call.id), name: call.function.name, input: argumentsIn(call.function.arguments, writing.adjust), ...nativeOf(call), ...writing.breakpoints.of(call) };
+  return { type: 'tool_use', id: writing.callIds.ofCall(call.id), name: call.function.name, input: argumentsIn(call.function.arguments, writing.adjust), ...nativeOf(call), ...writing.breakpoints.of(call) };
 }
 
 /** wire: a last assistant text that ends with white space is a 400 (Anthropic: Errors, "final assistant content cannot end with trailing whitespace"). */

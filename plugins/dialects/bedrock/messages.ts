@@ -4,7 +4,7 @@ import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { partsOf, type Turn, type Turns, turnsOf } from '../../../core/wire/turns.ts';
 import { argumentsIn } from '../families/call-arguments.ts';
-import { lettersAndDigits, nineCharacters } from '../families/call-ids.ts';
+import { CallIds, lettersAndDigits, nineCharacters } from '../families/call-ids.ts';
 import { cutAt } from '../families/thinking-blocks.ts';
 import type { CachePoints } from './cache-points.ts';
 import { type Block, documentBlock, type DocumentNames, imageBlock, unsupported } from './media.ts';
@@ -110,10 +110,12 @@ class Writer {
   readonly #ways: MessageWays;
   readonly #documentNames: DocumentNames = new Map();
   readonly #toolNames = new Map<string, string>();
+  readonly #callIds: CallIds;
 
   constructor(messages: readonly Message[], ways: MessageWays) {
     this.#messages = messages;
     this.#ways = ways;
+    this.#callIds = new CallIds(modelClassOf(ways.target).nineCharacterIds === true ? nineCharacters : plainId);
   }
 
   userBlocks({ results, parts }: Turn & { role: 'user' }): Block[] {
@@ -195,14 +197,14 @@ class Writer {
       return { text: `Called the tool ${name} with ${text.trim() === '' ? '{}' : text}` };
     }
     // wire: `input` must be an object (recorded traffic, as of 2026-11)
-    return { toolUse: { toolUseId: this.#idOf(id), name, input: argumentsIn(text, this.#ways.adjust) } };
+    return { toolUse: { toolUseId: this.#callIds.ofCall(id), name, input: argumentsIn(text, this.#ways.adjust) } };
   }
 
   #resultBlocks(result: Message): Block[] {
     const id = result.tool_call_id ?? '';
     const parts = partsOf(result);
     const content = parts.map((part) => this.#partBlock(part, 'a tool result')).filter((block) => block !== null);
-    const blocks: Block[] = this.#ways.hasTools ? [{ toolResult: { toolUseId: this.#idOf(id), content: this.#filled(content), ...this.#status(result) } }] : this.#resultAsText(id, content);
+    const blocks: Block[] = this.#ways.hasTools ? [{ toolResult: { toolUseId: this.#callIds.ofResult(id), content: this.#filled(content), ...this.#status(result) } }] : this.#resultAsText(id, content);
     this.#ways.cachePoints.after(blocks, parts.find((part) => part['cache_control'] !== undefined)?.['cache_control'] ?? result['cache_control']);
     return blocks;
   }
@@ -247,10 +249,6 @@ class Writer {
     const message = this.#messages.findIndex(({ content }) => Array.isArray(content) && (content as readonly ContentPart[]).includes(part));
     const at = (this.#messages[message]?.content as readonly ContentPart[] | undefined)?.indexOf(part);
     return at === undefined ? 'messages' : `messages[${message}].content[${at}]`;
-  }
-
-  #idOf(id: string): string {
-    return modelClassOf(this.#ways.target).nineCharacterIds === true ? nineCharacters(id) : plainId(id);
   }
 }
 

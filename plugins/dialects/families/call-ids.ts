@@ -11,3 +11,34 @@ export const lettersAndDigits = (text: string): string => hashOf(text).replaceAl
 
 /** wire: Mistral answers 400 to an id that is not nine letters or digits (Mistral: error text of `tool_call_id`), on Bedrock too (vercel/ai, packages/amazon-bedrock/src/normalize-tool-call-id.ts, 2026-11). */
 export const nineCharacters = (id: string): string => (/^[a-zA-Z0-9]{9}$/.test(id) ? id : lettersAndDigits(id).slice(0, 9));
+
+/**
+ * The ids of the calls of one conversation, each of them once. Some models count their calls anew in each answer, so the history has an id twice.
+ * wire: to that Anthropic answers 400 "`tool_use` ids must be unique" (NVIDIA-NeMo/Switchyard#502, 2026-08), Bedrock 400 "contain duplicate Ids" where it is in
+ * one message (BerriAI/litellm#20047, 2026-01).
+ */
+export class CallIds {
+  readonly #written: (id: string) => string;
+  /** For each id of the caller: the ids that its calls have got, and how many results have come. */
+  readonly #known = new Map<string, { readonly own: string[]; results: number }>();
+
+  /** @param written the form of an id that the API takes */
+  constructor(written: (id: string) => string) {
+    this.#written = written;
+  }
+
+  /** The id of the next call. Calls and results must be asked for in their order in the conversation. */
+  ofCall(id: string): string {
+    const known = this.#known.get(id);
+    const own = this.#written(known === undefined ? id : `${id} ${known.own.length}`);
+    if (known === undefined) this.#known.set(id, { own: [own], results: 0 });
+    else known.own.push(own);
+    return own;
+  }
+
+  /** The id of the call that the next result belongs to. */
+  ofResult(id: string): string {
+    const known = this.#known.get(id);
+    return known?.own[Math.min(known.results++, known.own.length - 1)] ?? this.#written(id);
+  }
+}

@@ -280,6 +280,14 @@ describe('tool turns', () => {
     for (const id of ids) expect(id).toMatch(/^[\w-]+$/);
     expect((results as Fields)['content'].map(({ tool_use_id: id }: Fields) => id as string)).toEqual(ids.toReversed());
   });
+
+  it.each(['call_0', 'functions.weather:0'])('have each id once, the same for a call and its result, where a model counts its calls anew in each answer: %s', (id) => {
+    const sent = messagesOf([user, calling(id), result(id), calling(id, id), result(id), result(id), user]);
+    const idsOf = (field: string): string[] => sent.flatMap(({ content }) => content.flatMap((block: Fields) => block[field] ?? []) as string[]);
+    expect(new Set(idsOf('id')).size).toBe(3);
+    for (const one of idsOf('id')) expect(one).toMatch(/^[\w-]{1,64}$/);
+    expect(idsOf('tool_use_id')).toEqual(idsOf('id'));
+  });
 });
 
 describe('structured answers', () => {

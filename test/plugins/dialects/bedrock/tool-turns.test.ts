@@ -94,4 +94,13 @@ describe('tool turns', () => {
     expect(new Set(sent).size).toBe(3);
     expect(results.content.map((block: Body) => block['toolResult'].toolUseId)).toEqual(sent);
   });
+
+  it.each([['every model', nova], ['Mistral', mistral]])('have each id once for %s, the same for a call and its result, where two calls of the history have one id', (_, externalId) => {
+    const answer = (content: string): Message => ({ role: 'tool', tool_call_id: 'call_0', content });
+    const messages: Message[] = [user('?'), { role: 'assistant', content: null, tool_calls: [call('call_0', 'tide'), call('call_0', 'now')] }, answer('High'), answer('12:00')];
+    const [, turn, results] = bodyOf({ messages, tools: [tide] }, externalId)['messages'];
+    const sent = turn.content.map((block: Body) => block['toolUse'].toolUseId) as string[];
+    expect(new Set(sent).size).toBe(2);
+    expect(results.content.map((block: Body) => block['toolResult'].toolUseId)).toEqual(sent);
+  });
 });
