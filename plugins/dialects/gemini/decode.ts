@@ -119,10 +119,13 @@ function addEvent(answer: AnswerState, event: unknown, source: unknown): void {
 
 /** wire: a blocked prompt is a reply with status 200 and no candidates (Gemini API: Safety settings). A block that comes later ends the choices that are still open. */
 function addBlock(answer: AnswerState, { blockReason }: Fields): void {
-  if (typeof blockReason !== 'string' || blockReason === '') return;
+  if (!isSaid(blockReason)) return;
   if (answer.choices.length === 0) choiceOf(answer, 0);
   for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) finish(answer, choice, { reason: 'content_filter', native: blockReason });
 }
+
+/** wire: servers that write the defaults of enums say FINISH_REASON_UNSPECIFIED with each piece of an answer, and BLOCKED_REASON_UNSPECIFIED (googleapis/google-cloud-dotnet#15173, 2025-10). */
+const isSaid = (reason: unknown): reason is string => typeof reason === 'string' && reason !== '' && !reason.endsWith('_UNSPECIFIED');
 
 function addUsage(answer: AnswerState, report: Fields, hasSearched: boolean): void {
   const counts = readCounts(report, answer.counts);
@@ -155,7 +158,7 @@ function addCandidate(answer: AnswerState, { candidate, at, source }: CandidateP
   for (const part of listOf(fieldsOf(content)['parts'])) if (isFields(part)) addPart(answer, choice, { part, source });
   const logprobs = isFields(logprobsResult) ? toLogprobs(logprobsResult) : null;
   if (logprobs !== null) answer.out.push({ type: 'extra', choice: choice.at, on: 'choice', field: 'logprobs', value: logprobs });
-  if (typeof finishReason === 'string' && finishReason !== '') addFinish(answer, choice, { word: finishReason, message: finishMessage });
+  if (isSaid(finishReason)) addFinish(answer, choice, { word: finishReason, message: finishMessage });
 }
 
 function choiceOf(answer: AnswerState, at: number): Choice {
