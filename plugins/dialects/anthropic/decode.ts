@@ -69,8 +69,11 @@ export function createDecoder(target: Target): Decoder {
       if (!answer.hasBegun) begin(answer);
       return answer.out;
     },
-    // a stream without `message_stop` was cut, and the decoder holds nothing back
-    end: () => noChunks,
+    end() {
+      answer.out = [];
+      onSilence(answer);
+      return answer.out;
+    },
   };
 }
 
@@ -125,6 +128,7 @@ const readers: ReadonlyMap<unknown, EventReader> = new Map<string, EventReader>(
   ['content_block_stop', (answer, event) => closeBlock(answer, event['index'])],
   ['message_delta', onMessageDelta],
   ['message_stop', onMessageStop],
+  ['ping', onSilence],
 ]);
 
 /** wire: some proxies send a second `message_start` within one answer, which must not restart it (recorded traffic, as of 2026-11). Its `output_tokens` is a placeholder, so it is ignored. */
@@ -151,6 +155,14 @@ function onMessageStop(answer: AnswerState): void {
   answer.isOver = true;
   // wire: an answer without a stop reason was cut at the provider (recorded traffic, as of 2026-11). Without a finish chunk the pipeline treats it as cut
   if (answer.stopReason !== null) finish(answer, answer.stopReason);
+}
+
+/**
+ * A stop reason without `message_stop` ends the answer too, where nothing else or only pings come after it; without a stop reason the answer was cut.
+ * wire: some servers leave `message_stop` out (esengine/DeepSeek-Reasonix#8756, 2026-08), and Anthropic has sent pings alone in its place (tombii/better-ccflare#307, 2026-07)
+ */
+function onSilence(answer: AnswerState): void {
+  if (!answer.isOver && answer.stopReason !== null) onMessageStop(answer);
 }
 
 function readUsage(answer: AnswerState, event: Fields): void {
