@@ -109,6 +109,10 @@ export class RunningAttempt {
   #soon: NodeJS.Immediate | undefined;
   #isHeard = false;
   #waitingSince = 0;
+  /** True: the finish of the answer has come. */
+  #isFinishing = false;
+  /** The milliseconds that reads have waited since the finish. */
+  #waited = 0;
   #reject: ((reason: unknown) => void) | null = null;
 
   /** @param request the cancellation of the request, which ends its attempt too */
@@ -143,6 +147,8 @@ export class RunningAttempt {
     return new Promise((resolve, reject) => {
       this.#reject = reject;
       const arrive = (value: T): void => {
+        // comments after the finish do not make the wait longer
+        if (this.#isFinishing && this.#waitingSince > 0) this.#waited += performance.now() - this.#waitingSince;
         this.#waitingSince = 0;
         // wire: while it thinks, a provider may send only comments or blanks. They show that the provider is alive: after the first of them, the limit of
         // silence applies instead of the limit of the first byte
@@ -157,6 +163,7 @@ export class RunningAttempt {
 
   /** Called when the finish of the answer has come: only its token counts may follow. */
   finishing(): void {
+    this.#isFinishing = true;
     if (this.#idleMs <= afterFinishMs) return;
     this.#idleMs = afterFinishMs;
     // cost: a plain answer is over within this tick, and a timer for it is 2 % of the CPU of its request
@@ -192,7 +199,7 @@ export class RunningAttempt {
    * pieces, so a slow client is not taken for a silent provider.
    */
   #silenceLeft(): number {
-    const waited = this.#waitingSince === 0 ? 0 : performance.now() - this.#waitingSince;
+    const waited = this.#waited + (this.#waitingSince === 0 ? 0 : performance.now() - this.#waitingSince);
     if (waited >= this.#idleMs) this.#cancel(new GatewayError('upstream_idle_timeout', `The provider sent nothing for ${seconds(this.#idleMs)} ${this.firstPieceAt === null ? 'before' : 'in the middle of'} its answer.`));
     return this.#idleMs - waited;
   }

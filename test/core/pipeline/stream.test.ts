@@ -47,6 +47,20 @@ describe('a stream', () => {
     expect(records).toMatchObject([{ outcome: 'answered', error: null, usage: { promptTokens: 10 }, attempts: [{ outcome: 'answered' }] }]);
   });
 
+  it('is complete once its finish reason has come, also with comments for a long time after it', async () => {
+    const ended = Promise.withResolvers<string>();
+    const { chat, records } = await one(async (response) => {
+      response.once('close', () => ended.resolve('by the gateway'));
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(said('a').slice(0, -1).join(''));
+      for (let beat = 0; beat < 80 && response.write(': alive\n\n'); beat++) await pause(50);
+      ended.resolve('by the provider');
+      response.end();
+    }, routing({ idle: 600 }));
+    const { text, done } = await readEvents(await chat({ stream: true }));
+    expect([text, done, await ended.promise]).toEqual(['a', true, 'by the gateway']);
+    expect(records).toMatchObject([{ outcome: 'answered', error: null, usage: { promptTokens: 10 } }]);
+  });
+
   it('is not complete while one of several answers is missing', async () => {
     const { chat, records } = await one(streams(said('a').slice(0, -1), { end: 'reset', everyMs: 5 }));
     expect((await readEvents(await chat({ stream: true, n: 2 }))).done).toBe(false);
