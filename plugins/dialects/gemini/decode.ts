@@ -47,6 +47,8 @@ interface Choice {
   details: number;
   /** A call whose arguments come in pieces. */
   open: { readonly index: number; readonly id: string; readonly args: PartialArgs } | null;
+  /** It has said STOP, and nothing before. */
+  isStopped: boolean;
   isFinished: boolean;
 }
 
@@ -72,7 +74,9 @@ export function createDecoder(target: Target): Decoder {
     },
     end() {
       if (answer.fault !== null) throw answer.fault;
-      return noChunks;
+      answer.out = [];
+      for (const choice of answer.choices) if (choice?.isStopped === true && !choice.isFinished && isEmpty(choice)) finish(answer, choice, stop);
+      return answer.out;
     },
     get fault() {
       return answer.fault;
@@ -100,6 +104,7 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
 
 /** Ends a choice of a whole body that has no `finishReason`. A whole body is complete, but a choice without content and without a reason is no answer. */
 function addUnsaidFinish(answer: AnswerState, choice: Choice): void {
+  if (choice.isStopped) return finish(answer, choice, stop);
   if (isEmpty(choice)) throw billed(invalidAnswer('an answer without content'), answer.out);
   finish(answer, choice, { reason: choice.callIds.size > 0 ? 'tool_calls' : 'completed', native: null });
 }
@@ -165,7 +170,7 @@ function choiceOf(answer: AnswerState, at: number): Choice {
   const known = answer.choices[at];
   if (known !== undefined) return known;
   if (!Number.isInteger(at) || at < 0 || at >= mostChoices) throw invalidAnswer(`a candidate with the index ${at}`);
-  const choice: Choice = { at, length: 0, callIds: new Set(), images: 0, isSpoken: false, draft: null, details: 0, open: null, isFinished: false };
+  const choice: Choice = { at, length: 0, callIds: new Set(), images: 0, isSpoken: false, draft: null, details: 0, open: null, isStopped: false, isFinished: false };
   answer.choices[at] = choice;
   return choice;
 }
@@ -289,6 +294,8 @@ function finish(answer: AnswerState, choice: Choice, { reason, native }: Ending)
   answer.out.push({ type: 'finish', choice: choice.at, reason, native });
 }
 
+const stop: Ending = { reason: 'completed', native: 'STOP' };
+
 const reasons = new Map<string, FinishReason | 'fault'>([
   ['STOP', 'completed'],
   ['MAX_TOKENS', 'length_limit'],
@@ -297,6 +304,11 @@ const reasons = new Map<string, FinishReason | 'fault'>([
 ]);
 
 function addFinish(answer: AnswerState, choice: Choice, { word, message }: { readonly word: string; readonly message: unknown }): void {
+  // wire: proxies have said STOP with each piece before the text (router-for-me/CLIProxyAPI#5651, 2026-09), so an answer of nothing ends with its body
+  if (word === stop.native && isEmpty(choice) && choice.draft === null) {
+    choice.isStopped = true;
+    return;
+  }
   const known = reasons.get(word) ?? (word.startsWith('IMAGE_') || isEmpty(choice) ? 'content_filter' : 'completed');
   if (known === 'fault') {
     const said = typeof message === 'string' && message !== '' ? `: ${message}` : '.';
