@@ -51,6 +51,8 @@ export interface Habits {
   readonly stopsForTool?: true;
   /** True if `tool_choice` is a word only: no tool can be forced by its name. */
   readonly namesNoTool?: true;
+  /** True if the results of tools must be followed by the assistant: a message `…` of the assistant is put before the user's. */
+  readonly answersResults?: true;
   /** Fields that every request needs. A field that the caller set stays. */
   readonly adds: Fields;
   /** True if thinking comes in a `<think>` block at the start of the answer. */
@@ -108,8 +110,6 @@ export interface Vendor extends Partial<Habits> {
   readonly takesTopK?: boolean;
   /** Messages whose content must be a string if all its parts are text. */
   readonly plainText?: 'system' | 'all';
-  /** True if the results of tools must be followed by the assistant: a message `…` of the assistant is put before the user's. */
-  readonly answersResults?: boolean;
   /** True if user and assistant must take turns: messages of one role in a row are joined. */
   readonly alternates?: boolean;
   /** Which ids of tool calls it takes, if not all: nine letters or digits, or at most forty characters. */

@@ -8,6 +8,12 @@ import { saidAs } from './habits.ts';
 
 const gptOssFamily: Family = { match: /gpt-oss/, efforts: gptOss };
 
+/**
+ * wire: the chat template of Mistral's models refuses a user message after results as Mistral itself does: at NVIDIA (NousResearch/hermes-agent#20154, 2026-05),
+ * vLLM and llama.cpp (anomalyco/opencode#7488, 2026-01)
+ */
+export const mistralFamily: Family = { match: /mistral|mixtral|magistral|ministral|devstral|codestral/, answersResults: true };
+
 /** The switch of chat templates, in the field that the host has for their arguments. */
 const templateSwitch = (field: string): Family['efforts'] => everyDegree(saying('none', { [field]: { enable_thinking: false } }), saying('enabled', { [field]: { enable_thinking: true } }));
 
@@ -29,7 +35,7 @@ export const hosts: readonly Vendor[] = [
     // wire: arguments of the chat template switch the thinking of newer models, and the system prompt that of older ones (NVIDIA NIM: Use reasoning models)
     name: 'nvidia',
     baseUrl: 'https://integrate.api.nvidia.com/v1',
-    families: [gptOssFamily, { match: /nemotron-3/, efforts: templateSwitch('chat_template_kwargs') }],
+    families: [gptOssFamily, mistralFamily, { match: /nemotron-3/, efforts: templateSwitch('chat_template_kwargs') }],
   },
   {
     // wire: presence_penalty is accepted and does nothing; DeepSeek-R1 thinks in `<think>` tags (SambaNova: Chat completions; Reasoning models)
@@ -90,5 +96,5 @@ export const hosts: readonly Vendor[] = [
   // wire: "'response_format.type' must be 'json_schema' or 'text'" (lmstudio-ai/lmstudio-bug-tracker#189; LoadShine/tada#16, 2026-01)
   { name: 'lmstudio', baseUrl: 'http://127.0.0.1:1234/v1', keyless: true, takesTopK: true, namesNoTool: true, takesSchemasOnly: true, families: [gptOssFamily] },
   // wire: `none` turns thinking off, and the template gets every other word; earlier reasoning is for the template too (llama.cpp: tools/server/README.md)
-  { name: 'llamacpp', baseUrl: 'http://127.0.0.1:8080/v1', keyless: true, takesTopK: true, replay: { field: 'reasoning_content' }, families: [gptOssFamily] },
+  { name: 'llamacpp', baseUrl: 'http://127.0.0.1:8080/v1', keyless: true, takesTopK: true, replay: { field: 'reasoning_content' }, families: [gptOssFamily, mistralFamily] },
 ];

@@ -28,7 +28,7 @@ export function encodeMessages(given: readonly Message[], ways: MessageWays): re
   const turns = messages.findIndex(({ role }) => !isInstruction(role));
   const leading = turns === -1 ? messages.length : turns;
   const encoded = messages.map((message, at) => encodeMessage(ways.vendor.takesRefusal === true ? message : withSaidRefusal(message), roleOf(message.role, at < leading, ways.habits), ways));
-  if (ways.vendor.answersResults === true) return withAnsweredResults(encoded, ways);
+  if (ways.habits.answersResults === true) return withAnsweredResults(encoded, ways);
   return ways.vendor.alternates === true ? withTurns(encoded, ways) : encoded;
 }
 

@@ -111,4 +111,23 @@ describe('a host', () => {
     expect(bodyOf('minimax')['messages'][0]).toEqual({ role: 'assistant', content: 'Yes.', reasoning_details: [{ type: 'reasoning.text', text: 'Hm.' }] });
     expect(bodyOf('novita')['messages'][0]).toEqual({ role: 'assistant', content: 'Yes.' });
   });
+
+  it.each([
+    ['nvidia', 'mistralai/mistral-small-4-119b-2603', true],
+    ['vllm', 'mistralai/Devstral-Small-2-24B-Instruct-2512', true],
+    ['llamacpp', 'magistral-small', true],
+    ['openai-chat', 'mistralai/Mixtral-8x7B', true],
+    ['vllm', 'Qwen/Qwen3-32B', false],
+    ['openrouter', 'mistralai/devstral-medium', false],
+  ])('%s gets an assistant message after tool results for %s: %s', (name, externalId, isPut) => {
+    const messages: Message[] = [
+      { role: 'user', content: 'Go.' },
+      { role: 'assistant', content: null, tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+      { role: 'tool', tool_call_id: 'a', content: '1' },
+      { role: 'user', content: 'And?' },
+    ];
+    const { body } = (dialects.get(name) as Dialect).encode(requestOf({ messages }), targetOf(name, { externalId }));
+    const roles = (JSON.parse(body) as { messages: Message[] }).messages.map(({ role }) => role);
+    expect(roles).toEqual(['user', 'assistant', 'tool', ...(isPut ? ['assistant'] : []), 'user']);
+  });
 });
