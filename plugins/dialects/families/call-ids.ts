@@ -13,9 +13,10 @@ export const lettersAndDigits = (text: string): string => hashOf(text).replaceAl
 export const nineCharacters = (id: string): string => (/^[a-zA-Z0-9]{9}$/.test(id) ? id : lettersAndDigits(id).slice(0, 9));
 
 /**
- * The ids of the calls of one conversation, each of them once. Some models count their calls anew in each answer, so the history has an id twice.
+ * The ids of the calls of one conversation, each of them once. Some models count their calls anew in each answer (Kimi K3: vllm-project/vllm#50295, 2026-07), so
+ * the history has an id twice.
  * wire: to that Anthropic answers 400 "`tool_use` ids must be unique" (NVIDIA-NeMo/Switchyard#502, 2026-08), Bedrock 400 "contain duplicate Ids" where it is in
- * one message (BerriAI/litellm#20047, 2026-01).
+ * one message (BerriAI/litellm#20047, 2026-01), OpenAI's models behind OpenRouter 400 "Duplicate item found with id" (anomalyco/opencode#32748, 2026-06).
  */
 export class CallIds {
   readonly #written: (id: string) => string;
@@ -30,7 +31,7 @@ export class CallIds {
   /** The id of the next call. Calls and results must be asked for in their order in the conversation. */
   ofCall(id: string): string {
     const known = this.#known.get(id);
-    const own = this.#written(known === undefined ? id : `${id} ${known.own.length}`);
+    const own = this.#written(known === undefined ? id : callIdFrom(`${id} ${known.own.length}`));
     if (known === undefined) this.#known.set(id, { own: [own], results: 0 });
     else known.own.push(own);
     return own;

@@ -3,7 +3,7 @@ import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { callIdFrom } from '../families/call-ids.ts';
+import { callIdFrom, CallIds } from '../families/call-ids.ts';
 import { replayOf, thoughtsOf } from './details.ts';
 import type { Habits } from './habits.ts';
 
@@ -11,7 +11,12 @@ import type { Habits } from './habits.ts';
 type Item = Fields;
 
 /** What the encoding of a message depends on. */
-export interface InputWays {
+interface InputWays extends Conversation {
+  readonly callIds: CallIds;
+}
+
+/** What the encoding of a conversation depends on. */
+interface Conversation {
   readonly target: Target;
   readonly habits: Habits;
   /** True: the caller speaks this API too. */
@@ -21,18 +26,21 @@ export interface InputWays {
 }
 
 /** Encodes the messages as `input`. Throws `unsupported_value` for a part that the API cannot carry, with its path. */
-export const encodeInput = (messages: readonly Message[], ways: InputWays): readonly Item[] =>
-  messages.flatMap((message, at) => {
+export function encodeInput(messages: readonly Message[], conversation: Conversation): readonly Item[] {
+  const ways = { ...conversation, callIds: new CallIds(shortId) };
+  return messages.flatMap((message, at) => {
     for (const [field, value] of Object.entries(message)) if (!knownFields.has(field) && value !== null && value !== undefined) ways.dropped(`messages.${field}`);
     return itemsOf(message, `messages[${at}]`, ways);
   });
+}
 
 /** Fields that are encoded here, and fields that only answers have: a caller who sends an answer back unchanged does not ask for anything by them. */
 const knownFields = new Set(['role', 'content', 'tool_calls', 'tool_call_id', 'refusal', 'reasoning', 'reasoning_content', 'reasoning_details', 'annotations', 'citations', 'search_results', 'images', 'native']);
 
 function itemsOf(message: Message, path: string, ways: InputWays): readonly Item[] {
   const own = message.native?.fields ?? {};
-  if (isFields(own['item'])) return [sameItem(own['item'], message.tool_call_id)];
+  const { tool_call_id: answered } = message;
+  if (isFields(own['item'])) return [answered === undefined ? own['item'] : { ...own['item'], call_id: ways.callIds.ofResult(answered) }];
   switch (message.role) {
     case 'system':
     case 'developer':
@@ -42,7 +50,7 @@ function itemsOf(message: Message, path: string, ways: InputWays): readonly Item
     case 'assistant':
       return orderedItems(message, { path, ways }) ?? assistantItems(message, path, ways);
     case 'tool':
-      return [{ type: 'function_call_output', call_id: callId(message.tool_call_id ?? ''), output: outputOf(message.content, path, ways), ...own }];
+      return [{ type: 'function_call_output', call_id: ways.callIds.ofResult(answered ?? ''), output: outputOf(message.content, path, ways), ...own }];
     default:
       return message.role satisfies never;
   }
@@ -146,24 +154,22 @@ function saidPart(part: ContentPart, path: string, ways: InputWays): Item {
 }
 
 /** wire: a `call_id` may have at most 64 characters (OpenAI: Responses), and other providers have given longer ones. */
-const callId = (id: string): string => (id.length <= 64 ? id : callIdFrom(id));
+const shortId = (id: string): string => (id.length <= 64 ? id : callIdFrom(id));
 
-function callOf({ id, function: { name, arguments: input }, native }: ToolCall, { habits }: InputWays): Item {
+function callOf({ id, function: { name, arguments: input }, native }: ToolCall, { habits, callIds }: InputWays): Item {
   const own = native?.fields ?? {};
-  if (isFields(own['item'])) return sameItem(own['item'], id);
+  const callId = callIds.ofCall(id);
+  if (isFields(own['item'])) return { ...own['item'], call_id: callId };
   const plain = own['type'] === 'custom_tool_call' ? inputIn(input) : null;
   return {
     type: 'function_call',
-    ...(habits.needsItemIds && { id: `fc_${callId(id)}` }),
-    call_id: callId(id),
+    ...(habits.needsItemIds && { id: `fc_${callId}` }),
+    call_id: callId,
     name,
     ...(plain === null ? { arguments: input === '' ? '{}' : input } : { input: plain }),
     ...own,
   };
 }
-
-/** An item that the caller sent in the form of this API. @param id the id of its call */
-const sameItem = (item: Item, id: string | undefined): Item => (id === undefined ? item : { ...item, call_id: callId(id) });
 
 /** The plain text of a custom tool's call, which the gateway keeps as the arguments of a function with one parameter. */
 function inputIn(json: string): string {

@@ -254,6 +254,15 @@ describe('messages', () => {
     expect(call).toMatchObject({ call_id: expect.stringMatching(/^call_[\w-]{1,59}$/) });
     expect(result).toMatchObject({ call_id: call?.['call_id'] });
   });
+
+  it('have each id once, the same for a call and its output, where a model counts its calls anew in each answer', () => {
+    const step: Message[] = [{ role: 'assistant', tool_calls: [callTo('f:0', '{}')] }, { role: 'tool', tool_call_id: 'f:0', content: '1' }];
+    const input = inputOf([...step, ...step], at('openrouter'));
+    const [first, second] = [input[0], input[2]];
+    expect([first?.['id'], first?.['call_id']]).toEqual(['fc_f:0', 'f:0']);
+    expect([second?.['id'], second?.['call_id']]).toEqual([expect.stringMatching(/^fc_call_[\w-]+$/), expect.stringMatching(/^call_[\w-]+$/)]);
+    expect([input[1]?.['call_id'], input[3]?.['call_id']]).toEqual([first?.['call_id'], second?.['call_id']]);
+  });
 });
 
 describe('reasoning of earlier turns', () => {
