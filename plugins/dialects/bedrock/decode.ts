@@ -282,10 +282,10 @@ const likely: readonly (readonly [RegExp, FinishReason | 'error'])[] = [
   [/malformed|error|fail/i, 'error'],
 ];
 
-function reasonOf(native: string | null, { calls, hasAnswer }: AnswerState): FinishReason | 'error' {
+function reasonOf(native: string | null, { calls }: AnswerState): FinishReason | 'error' {
   const word = native ?? 'end_turn';
   const reason = reasons.get(word) ?? likely.find(([pattern]) => pattern.test(word))?.[1] ?? 'completed';
-  if (reason === 'completed' && calls > 0) return 'tool_calls';
-  // a call of the answer tool is the answer, so the caller sees no tool call
-  return reason === 'tool_calls' && calls === 0 && hasAnswer ? 'completed' : reason;
+  // wire: `tool_use` comes without a call now and then (strands-rl/strands-env#252, 2026-09). A call of the answer tool is the answer, and none for the caller
+  if (reason === 'completed' || reason === 'tool_calls') return calls > 0 ? 'tool_calls' : 'completed';
+  return reason;
 }

@@ -67,7 +67,6 @@ describe('a reason to stop', () => {
   it.each([
     ['end_turn', 'completed'],
     ['stop_sequence', 'completed'],
-    ['tool_use', 'tool_calls'],
     ['max_tokens', 'length_limit'],
     ['model_context_window_exceeded', 'length_limit'],
     ['guardrail_intervened', 'content_filter'],
@@ -77,6 +76,13 @@ describe('a reason to stop', () => {
     ['a_word_of_tomorrow', 'completed'],
   ])('%s is %s, and the provider’s word is kept', (native, reason) => {
     expect(finishOf(native)).toEqual({ type: 'finish', choice: 0, reason, native });
+  });
+
+  it.each<[string, string, object[]]>([
+    ['tool_calls', 'after a call', [{ toolUse: { toolUseId: 'a', name: 'tide', input: {} } }]],
+    ['completed', 'without a call', [{ text: 'High.' }]],
+  ])('tool_use is %s %s', (reason, _, content) => {
+    expect(dialect.decodeBody({ output: { message: { content } }, stopReason: 'tool_use' }, targetOf('bedrock')).at(-1)).toMatchObject({ type: 'finish', reason, native: 'tool_use' });
   });
 
   it.each(['malformed_model_output', 'malformed_tool_use', 'error_of_tomorrow'])('%s is an error', (native) => {
