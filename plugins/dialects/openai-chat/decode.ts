@@ -63,7 +63,8 @@ export function createDecoder(vendor: Vendor, target: Target): Decoder {
       return answer.fault;
     },
     push(event) {
-      if (answer.isOver || event.data === '') return noChunks;
+      // wire: Vertex AI writes a comment as data, `: keepalive`, while a model of another maker thinks (anomalyco/opencode#50871, 2026-09). No JSON begins so
+      if (answer.isOver || event.data === '' || event.data.startsWith(':')) return noChunks;
       // wire: `[DONE]` ends the stream (OpenAI: Chat completions, Streaming); whatever a server writes after it is ignored
       if (event.data.startsWith('[DONE]')) {
         answer.isOver = true;
