@@ -94,6 +94,20 @@ test('a small estimated sum stays inside its box on a phone', async () => {
   }
 });
 
+test.each([1360, 1200, 900, 360])('the figures of Spend have a line between neighbours, and none at the edges, at a width of %i', async (width) => {
+  const page = await open('/dashboard/spend', '.metric-value', width);
+  const found = await page.locator('.spend-figures').evaluate((box: any) => {
+    const edge = box.getBoundingClientRect();
+    return Array.from(box.children, (figure: any) => {
+      const { left, top } = figure.getBoundingClientRect();
+      const { borderLeftWidth, borderTopWidth } = figure.ownerDocument.defaultView.getComputedStyle(figure);
+      return { isInner: [left - edge.left > 2, top - edge.top > 2], hasLine: [borderLeftWidth !== '0px', borderTopWidth !== '0px'] };
+    });
+  });
+  expect(found.map(({ hasLine }) => hasLine)).toEqual(found.map(({ isInner }) => isInner));
+  await scene.leave(page);
+});
+
 test('a change stays beside its figure on Spend', async () => {
   const page = await scene.page({ width: 360 });
   await page.route('**/api/views/spend?*', async (route) => {
