@@ -3,6 +3,7 @@ import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { Legend } from '../parts/chart-words.js';
 import { aboutSum, leftOut } from '../parts/estimate.js';
+import { ExportMenu } from '../parts/export-menu.js';
 import { count, money, numberOf, percent, plural } from '../parts/format.js';
 import { Limits } from '../parts/limits.js';
 import { go, hrefOf, withParams } from '../parts/location.js';
@@ -24,13 +25,24 @@ export function SpendPage({ params }) {
   const by = params.get('by') ?? 'model';
   const { data, error, reload } = useData(`/api/views/spend?${apiParams(params, { by })}`, { everyMs: 60_000 });
   const names = [...new Set([...Object.keys(dimensions), by, ...(data?.metaKeys ?? []).map((key) => `meta.${key}`)])];
-  return html`<${Head} title="Spend"><label class="head-pick">By <select aria-label="By" value=${by} onChange=${(event) => go(withParams({ by: event.target.value }), { replace: true })}>${names.map((name) => html`<option key=${name} value=${name}>${dimensions[/** @type {keyof typeof dimensions} */ (name)] ?? name}</option>`)}</select></label><//>
+  return html`<${Head} title="Spend"><label class="head-pick">By <select aria-label="By" value=${by} onChange=${(event) => go(withParams({ by: event.target.value }), { replace: true })}>${names.map((name) => html`<option key=${name} value=${name}>${dimensions[/** @type {keyof typeof dimensions} */ (name)] ?? name}</option>`)}</select></label>${data !== null && html`<${Export} data=${data} params=${params} />`}<//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null ? error === null && html`<${Skeleton} rows=${8} />` : html`<${Figures} data=${data} /><${ByDay} data=${data} /><${Rows} data=${data} />`}
     <div hidden=${data === null && error === null}><${Limits} /></div>`;
 }
 
 const monthOf = (at) => new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }).format(at);
+const dateOf = (at) => new Date(at).toISOString().slice(0, 10);
+
+/** The month before is offered where all of it is on record. */
+function Export({ data: { by, from, to, lastFrom, lastMonth }, params }) {
+  const file = (begin, end) => {
+    const asked = new URLSearchParams(apiParams(params, { by, from: dateOf(begin), to: dateOf(end), format: 'csv', limit: '1000' }));
+    asked.delete('since');
+    return [`/api/stats?${asked}`, `CSV of ${monthOf(begin)}`, 'one row a value, every number'];
+  };
+  return html`<${ExportMenu} files=${lastMonth === null ? [file(from, to)] : [file(from, to), file(lastFrom, from)]} />`;
+}
 
 function Figures({ data }) {
   const { total, earlier, lastMonth, forecast, perDay, yesterday, dayBefore, today, from, lastFrom, now, retentionDays } = data;
@@ -58,7 +70,7 @@ function ByDay({ data: { points, all, from, to, total } }) {
 function Rows({ data: { by, rows, total, from, lastFrom, earlier } }) {
   const all = Number(total.cost ?? 0);
   const most = Math.max(...rows.map(({ cost }) => Number(cost ?? 0)), 0);
-  const href = (value) => hrefOf('/dashboard/logs', new URLSearchParams([['from', new Date(from).toISOString().slice(0, 10)], [by, value ?? '']]));
+  const href = (value) => hrefOf('/dashboard/logs', new URLSearchParams([['from', dateOf(from)], [by, value ?? '']]));
   return html`<div class="table-scroll spend-rows"><table class="table"><thead><tr><th scope="col">${dimensions[by] ?? by}</th><th scope="col" class="num">${monthOf(from)}</th><th scope="col" class="cell-bar"><span class="hidden">Bar</span></th><th scope="col" class="num">Share</th><th scope="col" class="num">${monthOf(lastFrom)} by then</th><th scope="col" class="num">Change</th><th scope="col" class="num">Requests</th></tr></thead>
     <tbody>${rows.map((row) => html`<${Row} key=${row.value} row=${row} href=${href(row.value)} all=${all} most=${most} />`)}</tbody>
     <tfoot><tr><th scope="row">All</th><td class="num"><b>${aboutSum(money(total.cost ?? 0), total)}</b></td><td class="cell-bar" /><td /><td class="num">${earlier === null ? '–' : money(earlier.cost ?? 0)}</td><td /><td class="num">${count(total.requests)}</td></tr></tfoot></table></div>

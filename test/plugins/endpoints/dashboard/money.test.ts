@@ -52,6 +52,32 @@ test('Spend shows the spending of a team, and which budget is nearly used', asyn
   await page.getByRole('button', { name: 'Yesterday' }).waitFor();
 });
 
+test('Spend exports what each team spent in this month, to the last digit, and in the month before', async () => {
+  await page.goto(`${scene.gateway.url}/dashboard/spend?by=meta.team`);
+  await page.locator('.spend-rows tbody tr').first().waitFor();
+  await page.getByRole('button', { name: 'Export' }).click();
+  const files = page.locator('.menu-panel').getByRole('link');
+  await files.first().waitFor();
+  const [href = ''] = await files.evaluateAll((links: any[]) => links.map((link) => String(link.getAttribute('href'))));
+  const month = new Date().toISOString().slice(0, 7);
+  expect([...new URL(href, scene.gateway.url).searchParams]).toEqual(expect.arrayContaining([['by', 'meta.team'], ['format', 'csv'], ['from', `${month}-01`]]));
+  const spent: any = await (await fetch(`${scene.gateway.url}/api/views/spend?by=meta.team`)).json();
+  const [head = '', ...rows] = (await (await fetch(`${scene.gateway.url}${href}`)).text()).trim().split(/\r?\n/);
+  const cost = head.split(',').indexOf('cost');
+  expect(Object.fromEntries(rows.map((row) => [row.split(',')[0], row.split(',')[cost]]))).toEqual(Object.fromEntries(spent.rows.map((row: any) => [row.value, row.cost])));
+  await page.keyboard.press('Escape');
+  await page.route('**/api/views/spend?*', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), lastMonth: { cost: '0.4', requests: 3 } } });
+  });
+  await page.goto(`${scene.gateway.url}/dashboard/spend?by=meta.team&meta.team=search`);
+  await page.getByRole('button', { name: 'Export' }).click();
+  const before = (await files.evaluateAll((links: any[]) => links.map((link) => String(link.getAttribute('href')))))[1] ?? '';
+  expect(Object.fromEntries(new URL(before, scene.gateway.url).searchParams)).toMatchObject({ to: `${month}-01`, 'meta.team': 'search' });
+  await page.keyboard.press('Escape');
+  await page.unroute('**/api/views/spend?*');
+});
+
 test('the budgets of Spend are not shown in the place of its figures', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   await page.route('**/api/views/spend?*', async (route) => {
