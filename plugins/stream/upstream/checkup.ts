@@ -73,7 +73,8 @@ async function examine(provider: Provider, dialect: Dialect): Promise<Examined> 
     const keys = provider.keyPool.length > 0 ? provider.keyPool : [provider.apiKey].filter((key) => key !== null);
     const isAsked = keys.length > 0 && dialect.sign === undefined && dialect.authorise !== undefined;
     const isKeyless = keys.length === 0 && dialect.sign === undefined && provider.auth === null;
-    if (isKeyless && open.odd !== null) return { findings: [elsewhere(open.odd, { part, host })], skewMs: open.skewMs };
+    const unusable = isKeyless ? unusableFor(open, { part, host }) : null;
+    if (unusable !== null) return { findings: [unusable], skewMs: open.skewMs };
     if (!isAsked) return { findings: [{ part, state: 'good', text: `${host} answers${keys.length > 0 || provider.auth !== null ? '; whether it accepts the credentials is not known' : ''}` }], skewMs: open.skewMs };
     const findingOf = async (apiKey: Secret, at: number): Promise<Finding> => ofKey(await ask(headersOf(wire, dialect, { ...provider, apiKey })), { part, host, open, name: keys.length > 1 ? `key ${at + 1}` : 'the key' });
     const isReplaced = isDeepStrictEqual(headersOf(wire, dialect, { ...provider, apiKey: keys[0] ?? null }), bare);
@@ -87,12 +88,20 @@ async function examine(provider: Provider, dialect: Dialect): Promise<Examined> 
   }
 }
 
-/** The finding for a reply that is not from the API: a page for people at a wrong path, a proxy that wants a sign-in, or an http address where https is served. No request is answered there. */
-const elsewhere = (odd: 'redirect' | 'web page', { part, host }: { part: string; host: string }): Finding =>
-  ({ part, state: 'warning', text: `${host} answers with a ${odd}${odd === 'redirect' ? ', which is not followed' : ' and no list of models'}`, fix: 'check base_url: http or https, and the path (most servers want /v1 at its end)' });
+/**
+ * The finding for a reply that shows that no request is answered there: from a server that fails, or not from the API at all (a page for people
+ * at a wrong path, a proxy that wants a sign-in, an http address where https is served). Null for any other reply.
+ */
+function unusableFor({ status, odd }: Reply, { part, host }: { part: string; host: string }): Finding | null {
+  if (odd !== null) return { part, state: 'warning', text: `${host} answers with a ${odd}${odd === 'redirect' ? ', which is not followed' : ' and no list of models'}`, fix: 'check base_url: http or https, and the path (most servers want /v1 at its end)' };
+  if (status < 500) return null;
+  return { part, state: 'warning', text: `${host} answers with ${status}, so the server or a proxy before it fails`, fix: 'look at the status page of the provider, or at the log of the server' };
+}
 
-function ofKey({ status, error, odd }: Reply, { part, host, open, name }: { part: string; host: string; open: Reply; name: string }): Finding {
-  if (odd !== null) return elsewhere(odd, { part, host });
+function ofKey(answered: Reply, { part, host, open, name }: { part: string; host: string; open: Reply; name: string }): Finding {
+  const { status, error } = answered;
+  const unusable = unusableFor(answered, { part, host });
+  if (unusable !== null) return unusable;
   if (error === null && open.error === null) return { part, state: 'good', text: `${host} answers; it tells anybody its models, so whether it accepts ${name} is not known` };
   if (error === null) return { part, state: 'good', text: `${host} accepts ${name}` };
   if (status === 401 || status === 403 || error.code === 'upstream_auth_error') return { part, state: 'fault', text: `${host} refuses ${name} (${status})`, fix: 'set a valid api_key, or remove the provider' };
@@ -100,8 +109,10 @@ function ofKey({ status, error, odd }: Reply, { part, host, open, name }: { part
 }
 
 /** The reply where headers of the entry replace the header with the key, as they do in each request. */
-function ofEntry({ status, error, odd }: Reply, { part, host }: { part: string; host: string }): Finding {
-  if (odd !== null) return elsewhere(odd, { part, host });
+function ofEntry(answered: Reply, { part, host }: { part: string; host: string }): Finding {
+  const { status, error } = answered;
+  const unusable = unusableFor(answered, { part, host });
+  if (unusable !== null) return unusable;
   if (error !== null && (status === 401 || status === 403)) return { part, state: 'fault', text: `${host} refuses the headers of the entry, which are sent in place of the key (${status})`, fix: 'set valid headers, or remove them' };
   return { part, state: 'good', text: `${host} answers${error === null ? '' : ` (${status})`}; headers of the entry are sent in place of the key` };
 }

@@ -144,6 +144,19 @@ describe.concurrent('gateway doctor', () => {
     ])]);
   });
 
+  it('warns of a server that fails', async ({ expect }) => {
+    const down = await vendor({ status: 503 });
+    const { code, lines } = await examined({
+      providers: {
+        keyed: { dialect, base_url: down.base_url, api_key: 'any' },
+        keyless: { dialect, base_url: down.base_url, api_key: 'none' },
+        headed: { dialect, base_url: down.base_url, api_key: 'any', headers: { Authorization: 'Bearer other' } },
+      },
+    });
+    const says = `${down.host} answers with 503, so the server or a proxy before it fails → look at the status page of the provider, or at the log of the server`;
+    expect([code, lines]).toEqual([0, expect.arrayContaining([`! keyed ${says}`, `! keyless ${says}`, `! headed ${says}`])]);
+  });
+
   it('compares the clock, and says that a gateway with TLS hangs', async ({ expect }) => {
     const { base_url } = await vendor({ aheadMs: 3_600_000 });
     // accepts connections and does not answer
