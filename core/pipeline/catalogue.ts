@@ -197,20 +197,25 @@ function usable(named: ReadonlyMap<string, Entry>, globs: readonly string[] | nu
   return new Map([...named].filter(([name, { models }]) => mayUse(name) || models.some(({ id }) => mayUse(id))));
 }
 
+/** The hint for a name that nothing has. What is behind a colon is a variant of a model where other gateways are asked, so the model itself was meant. */
+function hintFor(name: string, offered: ReadonlyMap<string, Entry>): string {
+  const root = name.replace(/:[^:]*$/, '');
+  return offered.has(root) ? didYouMean(root, [root]) : didYouMean(name, offered.keys());
+}
+
 /** The error for a name that leads to nothing. @param offered what the caller may use, for a hint */
 function notFound(name: string, config: Config, offered: ReadonlyMap<string, Entry>): GatewayError {
-  const names = [...offered.keys()];
   const slash = name.indexOf('/');
   if (slash > 0) {
     const prefix = name.slice(0, slash);
     if (!config.providers.has(prefix)) {
       const providers = new Set([...offered.values()].flatMap(({ resolved: { addressing, candidates } }) => (addressing === 'policy' ? [] : candidates.map(({ provider }) => provider.id))));
-      const hint = didYouMean(prefix, providers) || didYouMean(name, names);
+      const hint = didYouMean(prefix, providers) || hintFor(name, offered);
       return new GatewayError('provider_not_found', `No provider "${shown(prefix)}" is configured, and no model "${shown(name)}".${hint} See GET /v1/models.`, { param: 'model' });
     }
     const rest = name.slice(slash + 1);
-    const served = offered.has(rest) ? ` It serves other models; "${shown(rest)}" is served elsewhere.` : didYouMean(rest, names);
+    const served = offered.has(rest) ? ` It serves other models; "${shown(rest)}" is served elsewhere.` : hintFor(rest, offered);
     return new GatewayError('model_not_found', `The provider "${shown(prefix)}" does not serve "${shown(rest)}".${served} See GET /v1/models.`, { param: 'model' });
   }
-  return new GatewayError('model_not_found', `The model "${shown(name)}" does not exist or is not configured.${didYouMean(name, names)} See GET /v1/models.`, { param: 'model' });
+  return new GatewayError('model_not_found', `The model "${shown(name)}" does not exist or is not configured.${hintFor(name, offered)} See GET /v1/models.`, { param: 'model' });
 }

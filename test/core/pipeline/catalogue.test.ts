@@ -52,13 +52,15 @@ describe('a name', () => {
     ['three/big', 'provider_not_found', /No provider "three"/],
     ['ones/big', 'provider_not_found', /Did you mean "one"/],
     ['one/small', 'model_not_found', /"one" does not serve "small"\. It serves other models/],
+    ['big:free', 'model_not_found', /Did you mean "big"\? See GET/],
+    ['one/big:nitro', 'model_not_found', /Did you mean "big"\? See GET/],
     ['/big', 'model_not_found', /./],
     ['one/', 'model_not_found', /./],
     ['__proto__', 'model_not_found', /./],
     ['toString', 'model_not_found', /./],
     ['__proto__/big', 'provider_not_found', /./],
   ])('%s is refused with %s', async (name, code, message) => {
-    const catalogue = await catalogueOf([model('big', ['one']), model('small', ['two'])]);
+    const catalogue = await catalogueOf([model('big', ['one']), model('big-free', ['one']), model('small', ['two'])]);
     expect(() => catalogue.resolve(name, null)).toThrow(expect.objectContaining({ code, param: 'model', status: 404, message: expect.stringMatching(message) as string }) as Error);
   });
 
