@@ -8,6 +8,7 @@ import type { H3Event } from 'h3';
 import type { CallerKeys } from '../api-key.ts';
 import type { Config } from '../config.ts';
 import { GatewayError } from '../errors.ts';
+import { nearest } from '../names.ts';
 import { admit, createHostCheck, dryRunCaller } from './access.ts';
 import { sessionWatch } from './admin.ts';
 import { Exchange } from '../pipeline/exchange.ts';
@@ -204,7 +205,8 @@ function createApp(shared: Shared): H3 {
     const door = doors.find((one) => one.path === path) ?? null;
     app.all(path, (event) => serve(event, refusing((exchange) => wrongMethod(exchange, { door, methods }), pipeline)));
   }
-  app.all('/**', (event) => serve(event, refusing((exchange) => unknownUrl(exchange, doors), pipeline)));
+  const plain = [...allowed.keys()].filter((path) => !/[:*]/.test(path));
+  app.all('/**', (event) => serve(event, refusing((exchange) => unknownUrl(exchange, { doors, known: plain }), pipeline)));
   return app;
 }
 
@@ -265,9 +267,13 @@ function wrongMethod(exchange: Exchange, { door, methods }: { door: Door | null;
   return new GatewayError('method_not_allowed', `${method} is not allowed on ${path.slice(0, 200)}; use ${methods.filter((name) => name !== 'HEAD').join(' or ')}.`, { headers: { allow: methods.join(', ') } });
 }
 
-/** The error has the form of the door whose path the unknown one begins with: it may be another operation of the same API. */
-function unknownUrl(exchange: Exchange, doors: readonly Door[]): GatewayError {
+/**
+ * The error has the form of the door whose path the unknown one begins with: it may be another operation of the same API.
+ * @param known paths without parameters, for a hint
+ */
+function unknownUrl(exchange: Exchange, { doors, known }: { doors: readonly Door[]; known: readonly string[] }): GatewayError {
   const { method, path } = exchange;
   exchange.door = doors.find((door) => path.startsWith(`${door.path}/`)) ?? null;
-  return new GatewayError('unknown_url', `There is no ${method} ${path.slice(0, 200)}. Chat requests go to POST /v1/chat/completions.`);
+  const near = nearest(path, known);
+  return new GatewayError('unknown_url', `There is no ${method} ${path.slice(0, 200)}. ${near === null ? 'Chat requests go to POST /v1/chat/completions.' : `Did you mean "${near}"?`}`);
 }

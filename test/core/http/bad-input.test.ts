@@ -304,6 +304,15 @@ describe('a request', () => {
     await expectRefusal(gateway, await gateway.get(path), { status: 404, code: 'unknown_url' });
   });
 
+  it.each([
+    ['/v1/v1/chat/completions', 'Did you mean "/v1/chat/completions"?'],
+    ['/v1/chat/completion', 'Did you mean "/v1/chat/completions"?'],
+    ['/health/liveliness', 'Did you mean "/health/live"?'],
+    ['/v1/nothing', 'Chat requests go to POST /v1/chat/completions.'],
+  ])('for %s says: %s', async (path, hint) => {
+    expect(await (await (await serving()).get(path)).json()).toMatchObject({ error: { message: `There is no GET ${path}. ${hint}` } });
+  });
+
   it.each<['GET' | 'DELETE' | 'POST' | 'PUT', string, string]>([
     ['GET', '/v1/chat/completions', 'POST'],
     ['DELETE', '/v1/chat/completions', 'POST'],
