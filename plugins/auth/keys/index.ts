@@ -5,6 +5,7 @@
  */
 import { bearerOf } from '../../../core/api-key.ts';
 import { within } from '../../../core/cancellation.ts';
+import type { ChatRequest } from '../../../core/chat.ts';
 import type { Candidate, Normalised, Principal } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { patternOf } from '../../../core/names.ts';
@@ -77,6 +78,7 @@ export default definePlugin({
     peers?.answer('changed', async () => await poll.now());
     addKeyRoutes(routes, { get kept() { return kept.keys; }, keys, table, clock, reader: log.reader, isGuarded, tellOthers: async () => void (await peers?.ask('changed', null, othersMs)) });
 
+    hooks.normalise.tap((request, { principal: { models } }) => (models === null ? request : withoutOtherModels(request)));
     hooks.route.tap({ stage: EARLY }, (candidates, context) => {
       const { models } = context.principal;
       if (models === null || mayUse(models, context.request.model)) return candidates;
@@ -85,6 +87,17 @@ export default definePlugin({
     return () => kept.stop();
   },
 });
+
+/** Fields in which callers name further models to a provider that is a gateway itself, such as OpenRouter or LiteLLM. */
+const otherModels = ['models', 'fallbacks'];
+
+/** safety: a provider that asks other models on a caller's word would get round the list of models of the key, and the prices of this config. */
+function withoutOtherModels(request: ChatRequest): ChatRequest {
+  const named = otherModels.filter((field) => Object.hasOwn(request.rest, field));
+  if (named.length === 0) return request;
+  const rest = Object.fromEntries(Object.entries(request.rest).filter(([field]) => !named.includes(field)));
+  return { ...request, rest, adjustments: [...(request.adjustments ?? []), ...named.map((parameter) => ({ parameter, change: 'dropped' }))] };
+}
 
 /** Makes the function that says whether one of the globs fits the name of a model. */
 function createGlobs(): (globs: readonly string[], model: string) => boolean {

@@ -98,6 +98,21 @@ describe('auth/keys', () => {
     expect(up.asked).toEqual([]);
   });
 
+  it.each<[string, object]>([
+    ['/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }] }],
+    ['/v1/responses', { input: 'hi' }],
+    ['/v1/messages', { max_tokens: 10, messages: [{ role: 'user', content: 'hi' }] }],
+  ])('does not pass on the other models that a request at %s names, where the key has a list of models', async (path, body) => {
+    const up = await provider();
+    const others = ['restricted-key-0123456789', 'free-key-0123456789'];
+    const { post, records } = await gatewayOf({ ...oneUpstream(up.url), keys: [{ name: 'restricted', key: others[0], models: ['plain'] }, { name: 'free', key: others[1] }] });
+    const asked = { model: 'plain', models: ['dear-model'], fallbacks: ['other-model'], ...body };
+    for (const other of others) expect((await post(asked, { path, headers: { authorization: `Bearer ${other}` } })).status).toBe(200);
+    expect(JSON.stringify(up.asked[0]?.json)).not.toMatch(/dear-model|other-model/);
+    expect(records[0]?.adjustments).toEqual(expect.arrayContaining([{ parameter: 'models', change: 'dropped' }, { parameter: 'fallbacks', change: 'dropped' }]));
+    if (path === '/v1/chat/completions') expect(up.asked[1]?.json).toMatchObject({ models: ['dear-model'], fallbacks: ['other-model'] });
+  });
+
   it('prints no key', async () => {
     const { chat, lines, records } = await withKeys({ name: 'team', key });
     await chat({}, bearer);
