@@ -45,14 +45,14 @@ function Export({ data: { by, from, to, lastFrom, lastMonth }, params }) {
 }
 
 function Figures({ data }) {
-  const { total, earlier, lastMonth, forecast, perDay, yesterday, dayBefore, today, from, lastFrom, now, retentionDays } = data;
-  const whyNot = `The log keeps ${plural(retentionDays, 'day')}, so ${monthOf(lastFrom)} is not all there`;
+  const { total, earlier, lastMonth, forecast, perDay, yesterday, dayBefore, today, from, lastFrom, now, retentionDays, isWhole } = data;
+  const whyNot = (month) => `The log keeps ${plural(retentionDays, 'day')}, so ${monthOf(month)} is not all there`;
   const days = Math.floor((now - from) / day) + 1;
   const figures = [
-    { name: `${monthOf(from)} to date`, value: aboutSum(money(total.cost ?? 0), total), change: changeOf(numberOf(total.cost), numberOf(earlier?.cost), 'less'), than: `than the first ${plural(days, 'day')} of ${monthOf(lastFrom)}`, note: earlier === null ? whyNot : `${money(earlier.cost ?? 0)} at this time of ${monthOf(lastFrom)}` },
-    { name: `${monthOf(from)} by its end`, value: forecast === null ? '–' : money(forecast), change: changeOf(forecast, numberOf(lastMonth?.cost), 'less'), than: `than ${monthOf(lastFrom)}`, note: perDay === null ? 'an hour of spending is needed to say' : `with ${money(perDay)} a day, as in the last week` },
+    { name: `${monthOf(from)} to date`, value: aboutSum(money(total.cost ?? 0), total), change: changeOf(numberOf(total.cost), numberOf(earlier?.cost), 'less'), than: `than the first ${plural(days, 'day')} of ${monthOf(lastFrom)}`, note: !isWhole ? whyNot(from) : earlier === null ? whyNot(lastFrom) : `${money(earlier.cost ?? 0)} at this time of ${monthOf(lastFrom)}` },
+    { name: `${monthOf(from)} by its end`, value: forecast === null ? '–' : money(forecast), change: changeOf(forecast, numberOf(lastMonth?.cost), 'less'), than: `than ${monthOf(lastFrom)}`, note: !isWhole ? whyNot(from) : perDay === null ? 'an hour of spending is needed to say' : `with ${money(perDay)} a day, as in the last week` },
     { name: 'Yesterday', value: money(yesterday ?? 0), change: changeOf(numberOf(yesterday), numberOf(dayBefore), 'less'), than: 'than the day before', note: `${money(today ?? 0)} today so far` },
-    { name: monthOf(lastFrom), value: lastMonth === null ? '–' : money(lastMonth.cost ?? 0), change: null, than: '', note: lastMonth === null ? whyNot : plural(lastMonth.requests, 'request') },
+    { name: monthOf(lastFrom), value: lastMonth === null ? '–' : money(lastMonth.cost ?? 0), change: null, than: '', note: lastMonth === null ? whyNot(lastFrom) : plural(lastMonth.requests, 'request') },
   ];
   return html`<dl class="metrics spend-figures">${figures.map(({ name, value, change, than, note }) => html`<div class="metric" key=${name}>
       <dt>${name}${change !== null && html` <span class="change change-${change.tone}" title=${than}>${change.text}</span>`}</dt><dd class="metric-value">${value}</dd><dd class="metric-note" title=${note}>${note}</dd></div>`)}</dl>

@@ -78,6 +78,17 @@ test('Spend exports what each team spent in this month, to the last digit, and i
   await page.unroute('**/api/views/spend?*');
 });
 
+test('Spend says that the log does not have the whole month', async () => {
+  await page.route('**/api/views/spend?*', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), isWhole: false, forecast: null, retentionDays: 14 } });
+  });
+  await page.goto(`${scene.gateway.url}/dashboard/spend`);
+  const month = new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }).format(Date.now());
+  await expect.poll(() => page.locator('.spend-figures .metric').evaluateAll((all: any[]) => all.slice(0, 2).map((one) => one.querySelector('.metric-note').textContent))).toEqual(Array(2).fill(`The log keeps 14 days, so ${month} is not all there`));
+  await page.unroute('**/api/views/spend?*');
+});
+
 test('the budgets of Spend are not shown in the place of its figures', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   await page.route('**/api/views/spend?*', async (route) => {

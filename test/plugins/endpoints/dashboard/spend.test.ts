@@ -36,6 +36,13 @@ describe('the view', () => {
     expect([data.earlier, data.lastMonth, data.rows[0].before]).toEqual([null, null, null]);
   });
 
+  test.each([[30, true], [14, false], [0, true]])('says whether a log of %i days has the whole month, and has no forecast where it does not', async (retentionDays, isWhole) => {
+    const log = memoryLog();
+    for (const at of ['2026-11-20T00:00:00Z', '2026-11-21T00:00:00Z']) log.add({ createdAt: at, cost: '1' });
+    const data: any = await spendView({ reader: { ...log, status: async () => ({ ...(await log.status()), retentionDays }) }, params: new URLSearchParams(), now });
+    expect([data.isWhole, data.forecast !== null]).toEqual([isWhole, isWhole]);
+  });
+
   test('has no previous spending of a value if the list of the previous month was cut', async () => {
     const others = Array.from({ length: 1000 }, (_, at) => ['2026-10-06T00:00:00Z', `other-${at}`, '1'] as const);
     const data = await view('by=meta.team', [['2026-10-05T00:00:00Z', 'small', '0.5'], ...others, ['2026-11-02T00:00:00Z', 'other-3', '2'], ['2026-11-03T00:00:00Z', 'small', '0.4']]);
