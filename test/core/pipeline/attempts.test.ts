@@ -38,7 +38,7 @@ const faults: [string, Step, string][] = [
 
 const counted = `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
 
-const quick = routing({ first_byte: 700, idle: 700 });
+const quick = routing({ first_byte: 2000, idle: 2000 });
 
 describe('the next candidate answers when the first one', () => {
   it.each(faults)('%s', async (_, step, outcome) => {
@@ -80,7 +80,7 @@ describe('the next candidate answers when the first one', () => {
     const [one, two] = [await provider(begins), await provider()];
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, quick));
     expect(await contentOf(await chat({}))).toBe('hello');
-    expect(records[0]?.attempts).toMatchObject([{ outcome: 'upstream_idle_timeout', error: 'The provider sent nothing for 0.7 s before its answer.' }, { outcome: 'answered' }]);
+    expect(records[0]?.attempts).toMatchObject([{ outcome: 'upstream_idle_timeout', error: 'The provider sent nothing for 2 s before its answer.' }, { outcome: 'answered' }]);
   });
 
   it('has a format that cannot express the request', async () => {
@@ -142,7 +142,7 @@ describe('a candidate that is not asked does not count for max_attempts', () => 
 });
 
 describe('a provider that thinks for long does not time out', () => {
-  const slow = routing({ first_byte: 700, idle: 700 });
+  const slow = routing({ first_byte: 2000, idle: 2000 });
 
   it.each([['spaces before a plain answer', ' ', false], ['comments before a stream', ': thinking\n\n', true]])('while it sends %s', async (_, sign, stream) => {
     const { url } = await provider(async (response) => {
