@@ -1,6 +1,7 @@
 /** The list of requests that end while the page is open. While somebody reads the list, new requests wait; a burst is one update of the page. */
 import { useEffect, useRef, useState } from './html.js';
 import { tail } from './tail.js';
+import { ticking } from './ticking.js';
 
 /** The limit of rows in the tail; older rows are dropped. */
 export const mostRows = 500;
@@ -12,7 +13,6 @@ const lit = new WeakSet();
 export const isLit = (record) => lit.has(record);
 
 const shortestTick = 250;
-const longestTick = 2000;
 
 /**
  * A value that does not change while somebody reads, so that a list does not move under the pointer.
@@ -26,31 +26,6 @@ export function useHeld(value, { isHeld, of }) {
   const kept = useRef({ value, of });
   if (!isHeld || of === null || kept.current.of !== of) kept.current = { value, of };
   return [kept.current.value, () => void (kept.current.of = null)];
-}
-
-/**
- * Calls a function again and again. The pause between two calls is three times as long as the page takes to draw, so that the page
- * still reacts to clicks.
- * @param {() => void} act
- * @returns {() => void} ends it
- */
-function ticking(act) {
-  let timer = 0;
-  let isOver = false;
-  const tick = () => {
-    act();
-    const began = performance.now();
-    // a timer that is set in an animation frame runs after the page is drawn
-    requestAnimationFrame(() => setTimeout(() => {
-      const pause = Math.min(longestTick, Math.max(shortestTick, 3 * (performance.now() - began)));
-      if (!isOver) timer = setTimeout(tick, pause);
-    }));
-  };
-  timer = setTimeout(tick, shortestTick);
-  return () => {
-    isOver = true;
-    clearTimeout(timer);
-  };
 }
 
 /**
@@ -88,7 +63,7 @@ export function useLiveTail(query, { isHeld }) {
       if (held.current.length === 0) return;
       if (isHeldNow.current) setWaiting(held.current.length);
       else release();
-    });
+    }, shortestTick);
     return () => {
       end();
       stop();

@@ -1,6 +1,10 @@
 /** What the models of the playground have answered so far: each has a lane of its own with its turns. */
 import { ApiError } from './api.js';
 import { complete, nothing } from './chat-stream.js';
+import { ticking } from './ticking.js';
+
+/** The shortest pause between two drawings of an answer, in milliseconds. */
+const shortestTick = 40;
 
 /**
  * One turn: the messages that were sent for it, and what came.
@@ -23,17 +27,22 @@ export const openCalls = (turns) => (turns.some(({ isRunning }) => isRunning) ? 
 export const resultsOf = (turns, results) => openCalls(turns).map(({ id }) => ({ role: 'tool', tool_call_id: id, content: results[id] ?? '' }));
 
 /**
- * Asks one model for one turn. `tell` gets the turn each time when more of it is known.
+ * Asks one model for one turn. `tell` gets the turn again and again while more of it comes, and at its end.
  * @param {any} body @param {any[]} asked @param {{ headers: Record<string, string>, signal: AbortSignal, tell: (turn: Turn) => void }} how
  */
 export async function runTurn(body, asked, { headers, signal, tell }) {
   let turn = { asked, answer: nothing(), fault: /** @type {any} */ (null), isRunning: true };
+  let answer = turn.answer;
   const said = (changes) => tell((turn = { ...turn, ...changes }));
   said({});
+  // cost: drawing takes longer the longer the answer is, so a long answer that was drawn at each piece would block the page for minutes
+  const stop = ticking(() => answer !== turn.answer && said({ answer }), shortestTick);
   try {
-    await complete(body, { headers, signal, tell: (answer) => said({ answer }) });
-    said({ isRunning: false });
+    await complete(body, { headers, signal, tell: (more) => (answer = more) });
+    said({ answer, isRunning: false });
   } catch (error) {
-    said({ isRunning: false, fault: signal.aborted ? new ApiError(0, 'stopped', 'You stopped it here.') : error });
+    said({ answer, isRunning: false, fault: signal.aborted ? new ApiError(0, 'stopped', 'You stopped it here.') : error });
+  } finally {
+    stop();
   }
 }

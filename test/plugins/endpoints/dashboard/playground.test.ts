@@ -42,6 +42,19 @@ test('a request that is stopped is not sent again', async () => {
   expect([sent.length, (await page.locator('.answer').innerText()).length]).toEqual([1, length]);
 });
 
+test('a long answer is drawn now and then, and not at each of its pieces, so that the page reacts', async () => {
+  await page.evaluate(`{
+    window.drawings = 0;
+    new MutationObserver(() => window.drawings++).observe(document.querySelector('.lanes'), { childList: true, characterData: true, subtree: true });
+  }`);
+  await prompt().fill('[[words:20000]] [[pace:0]]');
+  await button('Send').click();
+  await page.locator('.took').waitFor();
+  const { length } = await page.locator('.answer-text .prose').innerText();
+  expect(length).toBeGreaterThan(90_000);
+  expect(await page.evaluate('window.drawings')).toBeLessThan(2000);
+});
+
 test('metadata in any script arrives as it was written', async () => {
   await page.getByLabel('Name', { exact: true }).first().fill('city');
   await page.getByLabel('Value', { exact: true }).first().fill('München 東京');
