@@ -5,7 +5,7 @@ import { Legend } from '../parts/chart-words.js';
 import { BreakdownTable } from '../parts/breakdown-table.js';
 import { ExportMenu } from '../parts/export-menu.js';
 import { fields } from '../parts/fields.js';
-import { measuresOf } from '../parts/measures.js';
+import { measuresOf, rankOf } from '../parts/measures.js';
 import { go, withParams } from '../parts/location.js';
 import { apiParams, bucketOf, isKeyed, keyOf, rangeOf } from '../parts/query.js';
 import { zoomOf } from '../parts/request-histogram.js';
@@ -55,12 +55,6 @@ export function BreakdownPage({ params }) {
     ${data !== null && (data.total.requests === 0 ? html`<${Notice} icon="search" title="No request matches">In this time, with these filters, there is none.<//>` : html`
       ${isOverTime && data.points.length > 0 && html`<${OverTime} data=${data} metric=${metric} range=${range} params=${params} />`}
       <div class=${loading ? 'is-loading' : ''}><${BreakdownTable} data=${data} name=${dimensions[by] ?? ofAttempts[by] ?? keyOf(by)} metric=${metric} top=${top} params=${params} /></div>`)}`;
-}
-
-/** The figure by which the server chooses the largest rows. @param {string} metric */
-function rankOf(metric) {
-  if (metric === 'errors') return metric;
-  return metric.startsWith('cost') ? 'cost' : metric.startsWith('tokens-') ? 'tokens' : 'requests';
 }
 
 const choose = (name, usual) => (event) => go(withParams({ [name]: event.target.value === usual ? null : event.target.value }));

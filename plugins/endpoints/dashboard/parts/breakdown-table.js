@@ -5,13 +5,15 @@ import { leftOut } from './estimate.js';
 import { count, failsMuch, percent } from './format.js';
 import { Icon } from './icons.js';
 import { hrefOf } from './location.js';
-import { measures, measuresOf, written } from './measures.js';
+import { measures, measuresOf, rankOf, written } from './measures.js';
 import { apiParams, onlyFilter } from './query.js';
 import { SortHead, sorted } from './sort.js';
 import { nameOf } from './value-name.js';
 
 /** The server answers with so many rows at most. */
 const mostRows = 1000;
+/** Rows of the second level. */
+const mostUnder = 10;
 
 const beside = { requests: 'Requests', 'error-rate': 'Errors', 'tokens-in': 'Tokens in', 'tokens-out': 'out', cost: 'Cost', 'latency-p50': 'p50', 'latency-p95': 'p95', 'latency-p99': 'p99', 'ttft-p50': 'First token', speed: 'Tokens/s' };
 
@@ -38,7 +40,7 @@ export function BreakdownTable({ data, name, metric, top, params }) {
   const shown = rows.slice(0, top);
   const most = Math.max(...shown.map((row) => measure.of(row) ?? 0));
   return html`<div class="table-scroll"><table class="table breakdown"><${SortHead} columns=${columns} params=${params} usual="-measure" />
-    <tbody>${shown.map((row) => html`<${Row} key=${row.value} row=${row} by=${data.by} measure=${measure} others=${others} most=${most} whole=${whole} earlier=${data.earlier.find(({ value }) => value === row.value)} params=${params} />`)}</tbody>
+    <tbody>${shown.map((row) => html`<${Row} key=${row.value} row=${row} by=${data.by} metric=${metric} measure=${measure} others=${others} most=${most} whole=${whole} earlier=${data.earlier.find(({ value }) => value === row.value)} params=${params} />`)}</tbody>
     <tfoot><tr><th scope="row">${rows.length > shown.length ? `${shown.length} of ${count(rows.length)}${rows.length >= mostRows ? ' or more' : ''}` : 'All'}</th><td class="num"><b>${written(measure, data.total)}</b></td><td /><td /><td /><${Numbers} row=${data.total} others=${others} /></tr></tfoot>
   </table></div>
   ${metric.startsWith('cost') && leftOut(data.total) !== '' && html`<p class="soft">${leftOut(data.total)}</p>`}`;
@@ -47,7 +49,7 @@ export function BreakdownTable({ data, name, metric, top, params }) {
 /** The name of a row whose value is an empty text. The row has no link and nothing below it: no filter finds its requests. */
 const empty = html`<span class="soft">${nameOf('')}</span>`;
 
-function Row({ row, by, measure, others, most, whole, earlier, params }) {
+function Row({ row, by, metric, measure, others, most, whole, earlier, params }) {
   const [isOpen, setOpen] = useState(false);
   const isTried = by.startsWith('attempt.');
   const sub = isTried || row.value === '' ? null : params.get('sub');
@@ -58,14 +60,14 @@ function Row({ row, by, measure, others, most, whole, earlier, params }) {
       <td class="num" title=${measure === measures.cost ? leftOut(row) : undefined}><b>${written(measure, row)}</b></td><${Bar} value=${value} most=${most} /><td class="num">${whole === null || whole === 0 || value === null ? '' : percent(value, whole)}</td><td class="num soft">${earlier === undefined ? '–' : written(measure, earlier)}</td>
       <${Numbers} row=${row} others=${others} />
     </tr>
-    ${isOpen && sub && html`<${Under} by=${by} value=${row.value} sub=${sub} measure=${measure} others=${others} most=${most} params=${params} />`}`;
+    ${isOpen && sub && html`<${Under} by=${by} value=${row.value} sub=${sub} metric=${metric} measure=${measure} others=${others} most=${most} params=${params} />`}`;
 }
 
-function Under({ by, value, sub, measure, others, most, params }) {
-  const asked = apiParams(onlyFilter(params, { field: by, value: value ?? '', not: false }), { by: sub, limit: '10' });
-  const { data, error } = useData(`/api/stats?${asked}`);
+function Under({ by, value, sub, metric, measure, others, most, params }) {
+  const asked = apiParams(onlyFilter(params, { field: by, value: value ?? '', not: false }), { by: sub, rank: rankOf(metric) });
+  const { data, error } = useData(`/api/views/breakdown?${asked}`);
   if (data === null) return html`<tr class="under"><td colspan="15">${error?.message ?? 'Loading'}</td></tr>`;
-  return sorted(data.data, { measure }, '-measure').map((row) => html`<tr class="under" key=${row.value}><td>${row.value === '' ? empty : nameOf(row.value)}</td><td class="num">${written(measure, row)}</td><${Bar} value=${measure.of(row)} most=${most} /><td /><td /><${Numbers} row=${row} others=${others} /></tr>`);
+  return sorted(data.rows, { measure }, '-measure').slice(0, mostUnder).map((row) => html`<tr class="under" key=${row.value}><td>${row.value === '' ? empty : nameOf(row.value)}</td><td class="num">${written(measure, row)}</td><${Bar} value=${measure.of(row)} most=${most} /><td /><td /><${Numbers} row=${row} others=${others} /></tr>`);
 }
 
 const Bar = ({ value, most }) => html`<td class="cell-bar"><i style=${`width:${most > 0 ? (100 * (value ?? 0)) / most : 0}%`} /></td>`;

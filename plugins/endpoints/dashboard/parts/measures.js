@@ -37,3 +37,9 @@ export const measuresOf = (by) => (by.startsWith('attempt.') ? attemptMeasures :
 
 /** The text of a measure, marked where it contains estimates. @param {Measure} measure @param {any} row */
 export const written = ({ of, format, isCounted }, row) => (isCounted ? aboutSum(format(of(row)), row) : format(of(row)));
+
+/** The figure by which the server chooses the largest rows. @param {string} metric */
+export function rankOf(metric) {
+  if (metric === 'errors') return metric;
+  return metric.startsWith('cost') ? 'cost' : metric.startsWith('tokens-') ? 'tokens' : 'requests';
+}

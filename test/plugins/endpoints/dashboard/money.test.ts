@@ -118,3 +118,14 @@ test('Keys shows the use of each limit, the fullest first, and the number of ref
   expect(await violations(page)).toEqual([]);
   expect(scene.complaints.filter((text) => !text.includes('429'))).toEqual([]);
 });
+
+test('the second level of a breakdown has the values with the largest measure, also where others have more requests', async () => {
+  const users = Array.from({ length: 11 }, (_, at) => `often-${at}`);
+  for (const user of [...users, ...users]) await scene.chat('Hi', {}, of('user', user));
+  await scene.chat('[[words:300]]', {}, of('user', 'dear'));
+  await scene.stored(32);
+  await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=model&sub=meta.user`);
+  await page.getByRole('button', { name: 'mock by meta.user' }).click();
+  await page.locator('.under').nth(9).waitFor();
+  expect(await page.locator('.under td:first-child').first().innerText()).toBe('dear');
+});
