@@ -16,13 +16,24 @@ export const hasBegun = ({ text, reasoning, refusal, toolCalls }) => text !== ''
 
 /**
  * Sends a request. `tell` is called with the whole answer so far after each piece, and at the end. Throws an `ApiError` for an error
- * reply.
+ * reply, and where the gateway does not answer to the end.
  * @param {any} body
  * @param {{ headers: Record<string, string>, signal: AbortSignal, tell: (answer: Answer) => void }} how
  */
-export async function complete(body, { headers, signal, tell }) {
-  const began = performance.now();
+export async function complete(body, how) {
   const answer = nothing();
+  try {
+    await answered(answer, body, how);
+  } catch (error) {
+    if (how.signal.aborted || error instanceof ApiError) throw error;
+    // each browser has words of its own for a connection that breaks
+    throw new ApiError(0, 'unreachable', answer.id === null ? 'The gateway does not answer.' : 'The connection to the gateway broke before the answer was whole.');
+  }
+}
+
+/** @param {Answer} answer what has come so far @param {any} body @param {{ headers: Record<string, string>, signal: AbortSignal, tell: (answer: Answer) => void }} how */
+async function answered(answer, body, { headers, signal, tell }) {
+  const began = performance.now();
   const response = await fetch('/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body), signal });
   answer.id = response.headers.get('x-request-id');
   const told = (isLast) => {

@@ -55,6 +55,21 @@ test('a long answer is drawn now and then, and not at each of its pieces, so tha
   expect(await page.evaluate('window.drawings')).toBeLessThan(2000);
 });
 
+test('where the gateway goes away, an answer that has begun stays, and the words are those of the other pages', async () => {
+  const own = await stage(mockConfig(), scene.browser);
+  const other = await own.open('/dashboard/playground');
+  const send = (name: string) => other.getByRole('button', { name, exact: true }).click();
+  await other.getByLabel('User', { exact: true }).fill('[[words:600]] [[pace:15]]');
+  await send('Send');
+  await other.locator('.answer .prose').last().waitFor();
+  await own.gateway.stop('SIGKILL');
+  await other.getByText('The connection to the gateway broke before the answer was whole.').waitFor();
+  expect(await other.locator('.answer .prose').last().innerText()).not.toBe('');
+  await send('Again');
+  await other.locator('.lanes').getByText('The gateway does not answer.').waitFor();
+  await own.close();
+});
+
 test('metadata in any script arrives as it was written', async () => {
   await page.getByLabel('Name', { exact: true }).first().fill('city');
   await page.getByLabel('Value', { exact: true }).first().fill('München 東京');
