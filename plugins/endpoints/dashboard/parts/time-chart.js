@@ -16,7 +16,8 @@ function stacked(lines) {
 
 /** From which value to which an axis goes, and where on it a value is, from 0 to 1. A logarithmic axis begins at a power of ten. @param {number[]} values @param {boolean} isLog */
 function axisOf(values, isLog) {
-  const top = 1.06 * Math.max(0, ...values) || 1;
+  // without values an axis from 1 to 1 would have no places
+  const top = 1.06 * (Math.max(0, ...values) || 1);
   const low = isLog ? 10 ** Math.floor(Math.log10(Math.min(top, ...values.filter((value) => value > 0)))) : 0;
   return { low, top, shareOf: (value) => (isLog ? Math.log(Math.max(value, low) / low) / Math.log(top / low) : value / top) };
 }

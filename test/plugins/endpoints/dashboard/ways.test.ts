@@ -144,6 +144,15 @@ test('the text of a chart is about its range only', async () => {
   await scene.leave(page);
 });
 
+test('a chart on a logarithmic axis may have no values', async () => {
+  const page = await scene.page();
+  await answering(page, 'overview', (answer) => ({ ...answer, points: [] }));
+  await page.goto(`${scene.gateway.url}/dashboard`);
+  await page.locator('.charts svg').nth(2).waitFor();
+  expect(scene.complaints).toEqual([]);
+  await scene.leave(page);
+});
+
 test('a failed answer is requested again, as the page says', async () => {
   const page = await scene.page();
   await page.route('**/api/views/logs*', (route) => route.abort());
