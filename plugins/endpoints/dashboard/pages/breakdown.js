@@ -11,6 +11,7 @@ import { apiParams, bucketOf, isKeyed, keyOf, rangeOf } from '../parts/query.js'
 import { zoomOf } from '../parts/request-histogram.js';
 import { SearchBar } from '../parts/search-bar.js';
 import { Head } from '../parts/shell.js';
+import { useShownRange } from '../parts/shown-range.js';
 import { ratesOf, stackOf } from '../parts/stack.js';
 import { Fault, Notice, Skeleton } from '../parts/states.js';
 import { TimeChart } from '../parts/time-chart.js';
@@ -35,6 +36,7 @@ export function BreakdownPage({ params }) {
   const isOverTime = params.get('view') === 'time';
   const top = Number(params.get('top') ?? '20');
   const { data, error, loading, reload } = useData(`/api/views/breakdown?${apiParams(params, { by, rank: rankOf(metric), ...(isOverTime && { bucket: String(bucketMs) }) })}`, { everyMs: range.isRelative ? 20_000 : 0 });
+  const shownRange = useShownRange(range, loading);
   const keyed = data?.keyed ?? [by].filter(isKeyed);
   const rows = apiParams(params, { by, format: 'csv' });
   return html`<${Head} title="Breakdown">
@@ -53,8 +55,8 @@ export function BreakdownPage({ params }) {
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
     ${data !== null && (data.total.requests === 0 ? html`<${Notice} icon="search" title="No request matches">In this time, with these filters, there is none.<//>` : html`
-      ${isOverTime && data.points.length > 0 && html`<${OverTime} data=${data} metric=${metric} range=${range} params=${params} />`}
-      <div class=${loading ? 'is-loading' : ''}><${BreakdownTable} data=${data} name=${dimensions[by] ?? ofAttempts[by] ?? keyOf(by)} metric=${metric} top=${top} params=${params} /></div>`)}`;
+      <div class=${loading ? 'is-loading' : ''}>${isOverTime && data.points.length > 0 && html`<${OverTime} data=${data} metric=${metric} range=${shownRange} params=${params} />`}
+      <${BreakdownTable} data=${data} name=${dimensions[by] ?? ofAttempts[by] ?? keyOf(by)} metric=${metric} top=${top} params=${params} /></div>`)}`;
 }
 
 const choose = (name, usual) => (event) => go(withParams({ [name]: event.target.value === usual ? null : event.target.value }));

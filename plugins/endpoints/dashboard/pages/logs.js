@@ -18,6 +18,7 @@ import { apiParams, bucketOf, filtersOf, isKeyed, rangeOf, widerSince } from '..
 import { RequestHistogram } from '../parts/request-histogram.js';
 import { SearchBar } from '../parts/search-bar.js';
 import { Head } from '../parts/shell.js';
+import { useShownRange } from '../parts/shown-range.js';
 import { Fault, Notice, Skeleton } from '../parts/states.js';
 import { styles } from '../parts/styles.js';
 import { hrefOfRange, rangeLabel, TimeRange } from '../parts/time-range.js';
@@ -46,8 +47,9 @@ export function LogsPage({ params }) {
   const selected = useSelection(records, openId, params);
   const keyed = Object.keys(data?.facets ?? {}).filter(isKeyed);
   const names = chosenColumns(params, keyed);
+  const shownRange = useShownRange(range, loading);
   // cost: parts that do not depend on the tail are not drawn again when a row comes
-  const histogram = useMemo(() => answered?.total && html`<${RequestHistogram} points=${answered.points} bucketMs=${answered.bucketMs} range=${{ ...range, from: answered.begin ?? range.from }} params=${params} />`, [answered, params]);
+  const histogram = useMemo(() => answered?.total && html`<${RequestHistogram} points=${answered.points} bucketMs=${answered.bucketMs} range=${{ ...shownRange, from: answered.begin ?? shownRange.from }} params=${params} />`, [answered, params]);
   const facets = useMemo(() => html`<${FacetColumn} facets=${data?.facets ?? {}} total=${data?.total} params=${params} />`, [answered, params]);
   const isEmpty = answered !== null && records.length === 0 && cursor === null && answered.next === null;
   // without rows no pointer can leave them, so the reading state would never end

@@ -13,6 +13,7 @@ import { apiParams, bucketOf, rangeOf, timeOf } from '../parts/query.js';
 import { ranks, TopList } from '../parts/top-list.js';
 import { filled, RequestHistogram, zoomOf } from '../parts/request-histogram.js';
 import { Head } from '../parts/shell.js';
+import { useShownRange } from '../parts/shown-range.js';
 import { Fault, Skeleton } from '../parts/states.js';
 import { stackOf } from '../parts/stack.js';
 import { TimeChart } from '../parts/time-chart.js';
@@ -43,13 +44,14 @@ export function OverviewPage({ params }) {
   const meta = params.get('meta');
   const asked = params.get('rank') ?? '';
   const rank = Object.hasOwn(ranks, asked) ? asked : 'requests';
-  const { data, error, reload } = useData(`/api/views/overview?${apiParams(params, { bucket: String(bucketMs), rank, ...(meta !== null && { meta }) })}`, { everyMs: range.isRelative ? 10_000 : 0, changes });
+  const { data, error, loading, reload } = useData(`/api/views/overview?${apiParams(params, { bucket: String(bucketMs), rank, ...(meta !== null && { meta }) })}`, { everyMs: range.isRelative ? 10_000 : 0, changes });
+  const shownRange = useShownRange(range, loading);
   const { data: alerts } = useData('/api/alerts', { everyMs: 10_000 });
   return html`<${Head} title="Overview"><${TimeRange} params=${params} /><//>
     <${Alerts} alerts=${alerts} params=${params} />
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
-    ${data !== null && (data.total.requests === 0 ? html`<${Later} load=${firstRequest} isOver=${!range.isRelative} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<${Filled} data=${data} alerts=${alerts} range=${data.begin === null ? range : { ...range, from: data.begin }} rank=${rank} params=${params} />`)}`;
+    ${data !== null && (data.total.requests === 0 ? html`<${Later} load=${firstRequest} isOver=${!range.isRelative} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<div class=${loading ? 'is-loading' : ''}><${Filled} data=${data} alerts=${alerts} range=${data.begin === null ? shownRange : { ...shownRange, from: data.begin }} rank=${rank} params=${params} /></div>`)}`;
 }
 
 function Filled({ data, alerts, range, rank, params }) {

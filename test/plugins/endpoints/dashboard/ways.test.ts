@@ -144,6 +144,26 @@ test('the text of a chart is about its range only', async () => {
   await scene.leave(page);
 });
 
+test('while another time is loading, Overview shows the time before in its charts too, and the browser reports no error', async () => {
+  const page = await scene.open('/dashboard');
+  const bars = page.locator('.charts .chart-bars').first();
+  await bars.waitFor({ state: 'attached' });
+  const before = await bars.getAttribute('d');
+  const { promise, resolve } = Promise.withResolvers<void>();
+  await page.route('**/api/views/overview?*', async (route) => {
+    await promise;
+    await route.continue();
+  });
+  await page.getByRole('button', { name: 'Last 24 h' }).click();
+  await page.getByRole('link', { name: 'Last month' }).click();
+  await page.locator('.is-loading').waitFor();
+  expect(await bars.getAttribute('d')).toBe(before);
+  resolve();
+  await page.getByText('No request in this time').waitFor();
+  expect(scene.complaints).toEqual([]);
+  await scene.leave(page);
+});
+
 test('a chart on a logarithmic axis may have no values', async () => {
   const page = await scene.page();
   await answering(page, 'overview', (answer) => ({ ...answer, points: [] }));
