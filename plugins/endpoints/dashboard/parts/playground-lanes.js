@@ -28,7 +28,7 @@ export const resultsOf = (turns, results) => openCalls(turns).map(({ id }) => ({
 
 /**
  * Asks one model for one turn. `tell` gets the turn again and again while more of it comes, and at its end.
- * @param {any} body @param {any[]} asked @param {{ headers: Record<string, string>, signal: AbortSignal, tell: (turn: Turn) => void }} how
+ * @param {any} body @param {any[]} asked @param {{ headers: Record<string, string>, signal: AbortSignal, tell: (turn: Turn) => void }} how the reason of the signal is a sentence for the reader
  */
 export async function runTurn(body, asked, { headers, signal, tell }) {
   let turn = { asked, answer: nothing(), fault: /** @type {any} */ (null), isRunning: true };
@@ -41,7 +41,7 @@ export async function runTurn(body, asked, { headers, signal, tell }) {
     await complete(body, { headers, signal, tell: (more) => (answer = more) });
     said({ answer, isRunning: false });
   } catch (error) {
-    said({ answer, isRunning: false, fault: signal.aborted ? new ApiError(0, 'stopped', 'You stopped it here.') : error });
+    said({ answer, isRunning: false, fault: signal.aborted ? new ApiError(0, 'stopped', signal.reason) : error });
   } finally {
     stop();
   }

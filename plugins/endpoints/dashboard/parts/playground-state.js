@@ -70,7 +70,7 @@ const headersOf = (metadata, key) => ({ ...Object.fromEntries(Object.entries(met
 export function usePlayground(params, models) {
   const { form, lanes, key, results, change, note, isDue, setDue } = useDraft(params, models);
   const running = useRef(/** @type {AbortController | null} */ (null));
-  useEffect(() => () => running.current?.abort(), []);
+  useEffect(() => () => running.current?.abort('It ended when you left this page.'), []);
   const chosen = form.models.map((name, at) => (name === '' && at === 0 ? firstChoice(models) : name));
   const { settings, metadata, problem } = settingsOf(form);
   const turnsOf = (at) => lanes[at] ?? [];
@@ -112,5 +112,5 @@ export function usePlayground(params, models) {
     if (asked === null) set(fieldsOf(begun) ?? {});
   };
   const sendResults = (at) => run([at], () => ({ turns: turnsOf(at), more: resultsOf(turnsOf(at), results) }));
-  return { form: { ...form, models: chosen }, key, results, note, metadata, problem, isRunning, hasTurns, isEmpty, body: bodyOf(0, turnsOf(0), nextOf(0)), turnsOf, change, set, leaveOut, send, again, startOver, sendResults, stop: () => running.current?.abort() };
+  return { form: { ...form, models: chosen }, key, results, note, metadata, problem, isRunning, hasTurns, isEmpty, body: bodyOf(0, turnsOf(0), nextOf(0)), turnsOf, change, set, leaveOut, send, again, startOver, sendResults, stop: () => running.current?.abort('You stopped it here.') };
 }

@@ -70,6 +70,17 @@ test('where the gateway goes away, an answer that has begun stays, and the words
   await own.close();
 });
 
+test('an answer that was running when the page was left says so', async () => {
+  await prompt().fill('[[words:600]] [[pace:15]]');
+  await button('Send').click();
+  await page.locator('.answer .prose').last().waitFor();
+  await page.getByRole('link', { name: 'Models', exact: true }).click();
+  await page.locator('.models').waitFor();
+  await page.goBack();
+  await page.locator('.lanes').getByText('It ended when you left this page.').waitFor();
+  expect(await page.locator('.answer .prose').last().innerText()).not.toBe('');
+});
+
 test('metadata in any script arrives as it was written', async () => {
   await page.getByLabel('Name', { exact: true }).first().fill('city');
   await page.getByLabel('Value', { exact: true }).first().fill('München 東京');
