@@ -1,4 +1,4 @@
-/** Shown where the log is empty: a command for a first request. The page changes by itself when a request comes. */
+/** Shown where the log has nothing of a time that goes on: a command for a request. The page changes by itself when a request comes. */
 import { html, useEffect } from './html.js';
 import { useData } from './api.js';
 import { firstChoice } from './callable.js';
@@ -30,8 +30,8 @@ function Waiting({ isLive = false, flipped, widen }) {
   const { data: models } = useData('/api/models');
   const line = curlOf({ model: firstChoice(models), messages: [{ role: 'user', content: 'Hello' }] });
   return html`<section class="first"><div class="first-pulse" aria-hidden="true" />
-    <h2>Waiting for the first request</h2>
-    <p>Send one, and this page turns by itself.</p>
+    <h2>Waiting for a request</h2>
+    <p>None came in this time. Send one, and this page turns by itself.</p>
     <div class="code"><pre tabindex="0" aria-label="A first request"><code>${line}</code></pre><${Copy} text=${line} what="the request" /></div>
     <p class="soft"><a href="/dashboard/connect">Other clients</a> · <a href="/dashboard/playground">Try it in the playground</a> · <a href=${widen}>Look at the last 30 days</a></p>
   </section>`;

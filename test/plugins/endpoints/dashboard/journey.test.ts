@@ -20,7 +20,7 @@ afterAll(async () => {
 describe('a new user', () => {
   test('sees the command to send', async () => {
     page = await scene.open('/dashboard/logs');
-    await page.getByText('Waiting for the first request').waitFor();
+    await page.getByText('Waiting for a request').waitFor();
     expect(await page.locator('.code pre').textContent()).toContain(`curl ${scene.gateway.url}/v1/chat/completions`);
   });
 

@@ -271,6 +271,13 @@ describe('without matches', () => {
     await scene.leave(page);
   });
 
+  test.each(['', '/logs'])('in a short time, dashboard%s does not say that the log is empty', async (path) => {
+    const page = await scene.open(`/dashboard${path}?since=0.001s`);
+    await page.getByText('None came in this time.').waitFor();
+    expect(await page.getByText('first request').count()).toBe(0);
+    await scene.leave(page);
+  });
+
   test('no sums are announced', async () => {
     const page = await scene.page();
     await answering(page, 'logs', (answer) => ({ ...answer, data: [], total: null, points: [], more: true }));
