@@ -1,8 +1,9 @@
 /** Which gateways serve with a data directory: each keeps `<data_dir>/running/<machine>-<process id>.json` as long as it takes new connections. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { makeFolder } from '../log/folder.ts';
 
 /** A process that refused to follow another one. */
 interface Refused {
@@ -96,7 +97,7 @@ export class RunningFile {
   #write(): void {
     const next = `${this.#file}.next`;
     try {
-      mkdirSync(join(this.#file, '..'), { recursive: true, mode: 0o700 });
+      makeFolder(join(this.#file, '..'));
       writeFileSync(next, `${JSON.stringify(this.#content)}\n`, { mode: 0o600 });
       renameSync(next, this.#file);
     } catch {

@@ -3,10 +3,11 @@
  * directory, and every later start, every process with that directory and the command line find it there.
  */
 import { randomUUID } from 'node:crypto';
-import { chmodSync, constants, copyFileSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, constants, copyFileSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAdminKey, shortestKey } from '../api-key.ts';
 import type { Config } from '../config.ts';
+import { makeFolder } from '../log/folder.ts';
 import { Secret } from '../secret.ts';
 
 /** A key that was made just now. The operator is told once. */
@@ -84,7 +85,7 @@ function make(dataDir: string): { key: Secret; made: NewAdminKey | null } {
   const file = adminKeyFile(dataDir);
   const part = `${file}.${randomUUID()}`;
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir);
     writeFileSync(part, `${text}\n`, { mode: 0o600, flag: 'wx', flush: true });
     place(part, file);
     return { key, made: { key, file, reason: null } };

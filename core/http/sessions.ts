@@ -4,8 +4,9 @@
  * ended before their time are kept.
  */
 import { createHmac, randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../log/folder.ts';
 import { isSame } from '../secret.ts';
 import type { Secret } from '../secret.ts';
 
@@ -60,7 +61,7 @@ export class EndedSessions {
     if (!existsSync(dataDir)) return;
     const folder = folderIn(dataDir);
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makeFolder(folder);
       for (const file of readdirSync(folder)) if (statSync(join(folder, file)).mtimeMs < Date.now() - sessionMs) rmSync(join(folder, file), { force: true });
       writeFileSync(join(folder, id), '', { mode: 0o600 });
     } catch {

@@ -1,9 +1,9 @@
 /** The process: its start, refusals, reload and stop, and its answers to invalid HTTP. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rawExchange, run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
@@ -118,6 +118,14 @@ describe.concurrent('the command line', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining(`${file}:2:31 The plugin "log/journal" refuses to start: \`store: postgres\` needs \`url\``)]);
     expect(readdirSync(folder)).toEqual(['gateway.config.yaml']);
     rmSync(folder, { recursive: true });
+  });
+
+  test.runIf(existsSync('/proc/self'))('says that no folder can be made for the data, where the system makes none', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'gateway-no-folder-')), 'gateway.config.yaml');
+    writeFileSync(file, JSON.stringify({ ...mock, plugins: ['stream/mock', 'log/journal'], server: { data_dir: '/proc/gateway/data' } }));
+    const { code, stderr } = await run(['start', '--port', '0', '--config', file]);
+    expect([code, stderr]).toEqual([4, expect.stringContaining("ENOENT: no such file or directory, mkdir '/proc/gateway'. Name another place with server.data_dir.")]);
+    rmSync(dirname(file), { recursive: true });
   });
 
   test('refuses to be open on a network', async () => {

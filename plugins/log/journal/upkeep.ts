@@ -1,10 +1,11 @@
 /** `gateway logs prune` and `gateway backup`. Both may run beside a gateway that serves. */
-import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, openSync, readdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { Exit, messageOf, UsageError } from '../../../core/exit.ts';
 import { adminKeyFile } from '../../../core/host/admin-key.ts';
 import type { CommandRun } from '../../../core/host/command.ts';
+import { makeFolder } from '../../../core/log/folder.ts';
 import { parseSpan } from '../../../core/log/query.ts';
 import { createStore } from './store/open.ts';
 import { sqliteFile } from './store/sqlite.ts';
@@ -102,7 +103,7 @@ function refuseFull(folder: string): void {
 /** Makes the file into which the log is copied. */
 function begin(folder: string): string {
   refuseFull(folder);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const unfinished = `${sqliteFile(folder)}.unfinished`;
   // safety: a file that SQLite makes may be read by all users of the machine, and all prompts are in it
   closeSync(openSync(unfinished, 'wx', 0o600));

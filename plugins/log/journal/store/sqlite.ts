@@ -1,8 +1,8 @@
 /** Records in one file beside the gateway, by the SQLite that Node brings. A query blocks its thread, so only the worker uses it. */
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { FieldKind } from '../../../../core/log/fields.ts';
+import { makeFolder } from '../../../../core/log/folder.ts';
 import { migrate } from './migrations.ts';
 import type { Migrating } from './migrations.ts';
 import { sqliteMigrations } from './sqlite-migrations.ts';
@@ -102,7 +102,7 @@ function tablesIn({ dataDir, isDurable }: Pick<StoreSettings, 'dataDir' | 'isDur
   const opened = (): DatabaseSync => file.database;
   const migrated = async (): Promise<void> => await migrate(migrating(file.open()), sqliteMigrations, (error) => codeOf(error) !== 1);
   const open = async (): Promise<void> => {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir);
     try {
       await migrated();
     } catch (error) {

@@ -3,9 +3,10 @@
  * instance holds as long as it lives, and a `cursor`: the place up to which the store has the journal. Both threads use them.
  */
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { v7 as uuid } from 'uuid';
+import { makeFolder } from '../../../../core/log/folder.ts';
 
 export const rootOf = (dataDir: string): string => join(dataDir, 'journal');
 export const pathOf = (folder: string, segment: number): string => join(folder, `${String(segment).padStart(8, '0')}.seg`);
@@ -48,16 +49,6 @@ export interface Instance {
 
 /** Another instance may hold the lock of a new folder for a moment. If so many folders cannot be locked, the disk has no locks. */
 const mostTries = 20;
-
-/** Makes a folder and its parents, one by one: for a read-only disk, Node reports ENOENT if it makes them all at once, and the true reason for a single folder. */
-function makeFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-  } catch {
-    if (!existsSync(dirname(folder))) makeFolder(dirname(folder));
-    mkdirSync(folder, { mode: 0o700 });
-  }
-}
 
 /** Makes a new folder and takes its lock. Throws where the data directory cannot be written, or has no locks. */
 export function createInstance(root: string): Instance {
