@@ -41,7 +41,8 @@ const largest = 16 * mebibyte;
 // cost: parsing YAML takes half a second per MiB, JSON a sixth of that, and during a reload the process does nothing else
 const largestYaml = 4 * mebibyte;
 const largeYaml = mebibyte;
-const aliasesAtMost = 20;
+/** How often an anchor may be used, the aliases inside of it multiplied. safety: aliases of aliases make a small file stand for more values than fit into memory */
+const aliasesAtMost = 10_000;
 
 /**
  * Reads a config file and its includes. Faults are reported to `context.findings`; nothing is thrown.
@@ -164,9 +165,11 @@ function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed
   try {
     return { value: withoutAbsent(document.toJS({ maxAliasCount: aliasesAtMost }) as Record<string, unknown>), expansion, isComplete: true };
   } catch (thrown) {
+    const { message: said } = thrown as Error;
     const broken = brokenAliases(document);
     for (const { range, message, fix } of broken) findings.errorAt({ source, range }, message, fix);
-    if (broken.length === 0) findings.errorAt({ source, range: [0, 1] }, `the YAML aliases of this file cannot be resolved (${quoted((thrown as Error).message, '')}), write the values out`);
+    const reason = said.startsWith('Excessive alias count') ? `one stands for more than ${aliasesAtMost} values` : quoted(said, '');
+    if (broken.length === 0) findings.errorAt({ source, range: [0, 1] }, `the YAML aliases of this file cannot be resolved (${reason}), write the values out`);
     return { ...unread(), expansion };
   }
 }

@@ -57,12 +57,16 @@ export const faultyLines = (text: string): readonly Fault[] =>
 
 /** The aliases that have no value, or one of the wrong kind: the reader reports that there is one, but not its place. */
 export function brokenAliases(document: Document): readonly Fault[] {
-  const { isMap, isSeq, visit } = yaml();
+  const { isAlias, isMap, isSeq, visit } = yaml();
   const broken: Fault[] = [];
   const add = ({ range }: Node, message: string, fix: string): void => void (range && broken.push({ range: [range[0], range[1]], message: `not valid YAML: ${message}`, fix }));
+  // cost: alias.resolve() visits the document each time
+  const anchors = new Map<string, Node>();
   visit(document, {
-    Alias(_, alias: Alias, ancestors) {
-      const value = alias.resolve(document);
+    Node(_, node, ancestors) {
+      if (!isAlias(node)) return void (node.anchor !== undefined && anchors.set(node.anchor, node));
+      const alias: Alias = node;
+      const value = anchors.get(alias.source);
       if (value === undefined) add(alias, 'this alias has no anchor above it', 'write & and the same name before the value that it names, or put a text that begins with * in quotes');
       else if (isMerged(ancestors) && !isMap(value) && !isSeq(value)) add(alias, '<< takes the fields of a map, and this is the alias of something else', 'write the alias of a map');
     },

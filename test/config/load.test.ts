@@ -58,6 +58,12 @@ models: []
     expect([...providers.values()].map(({ id, missing }) => [id, missing])).toEqual([['one', 'KEY'], ['whole', 'KEY'], ['merged', 'KEY'], ['other', null], ['chained', 'KEY']]);
   });
 
+  test('are read however many models share an anchor', async () => {
+    const shared = Array.from({ length: 300 }, (_, at) => `  - { id: m${at}, free: true, providers: *all }\n  - { <<: *first, id: n${at} }\n`).join('');
+    const { models } = await loadGood(`providers: { mock: {} }\nmodels:\n  - &first { id: first, free: true, providers: &all [{ providerId: mock }] }\n${shared}`);
+    expect(models.map(({ providers }) => providers.length)).toEqual(Array.from({ length: 601 }, () => 1));
+  });
+
   test('give no warning of a key in the file where the anchor has a reference', async () => {
     const loaded = await load(file('${KEY}').replaceAll('127.0.0.1', '10.0.0.1'), { KEY: 'k' });
     expect(loaded.ok && loaded.warnings).toEqual([]);
