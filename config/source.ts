@@ -1,5 +1,5 @@
 /** One file of YAML or JSON: its text, its values, and the position of each value. */
-import type { Document, LineCounter, Node, Pair, YAMLMap } from 'yaml';
+import type { Alias, Document, LineCounter, Node, Pair, YAMLMap } from 'yaml';
 import type { Json, Range, Ranges } from './json.ts';
 import { createFinder, readJson } from './json.ts';
 import { maskPart, mostAbove } from './masks.ts';
@@ -200,7 +200,29 @@ function pairIn(document: Document, map: YAMLMap, name: string): Pair | undefine
   return undefined;
 }
 
-const follow = (document: Document, node: Node | null): Node | null => (yaml().isAlias(node) ? (node.resolve(document) ?? null) : node);
+const follow = (document: Document, node: Node | null): Node | null => (yaml().isAlias(node) ? (targetOf(document, node) ?? null) : node);
+
+const targets = new WeakMap<Document, ReadonlyMap<Alias, Node | undefined>>();
+
+/** The value that an alias names: that of the last anchor above it. cost: alias.resolve() visits the whole document each time */
+export function targetOf(document: Document, alias: Alias): Node | undefined {
+  const known = targets.get(document) ?? allTargets(document);
+  targets.set(document, known);
+  return known.get(alias);
+}
+
+function allTargets(document: Document): ReadonlyMap<Alias, Node | undefined> {
+  const { isAlias, visit } = yaml();
+  const anchors = new Map<string, Node>();
+  const found = new Map<Alias, Node | undefined>();
+  visit(document, {
+    Node(_, node) {
+      if (isAlias(node)) found.set(node, anchors.get(node.source));
+      else if (node.anchor !== undefined) anchors.set(node.anchor, node);
+    },
+  });
+  return found;
+}
 
 /** The name that a key node has in the resulting object. */
 export function keyText(key: unknown): string {

@@ -1,7 +1,7 @@
 /** The fixes for faults of YAML, because the reader's messages use its own terms. */
 import type { Alias, Document, Node, YAMLError } from 'yaml';
 import type { Range } from '../json.ts';
-import { keyText, mergeKey } from '../source.ts';
+import { keyText, mergeKey, targetOf } from '../source.ts';
 import { yaml } from './parser.ts';
 
 /** Pieces of the reader's messages, and what to write. */
@@ -57,16 +57,12 @@ export const faultyLines = (text: string): readonly Fault[] =>
 
 /** The aliases that have no value, or one of the wrong kind: the reader reports that there is one, but not its place. */
 export function brokenAliases(document: Document): readonly Fault[] {
-  const { isAlias, isMap, isSeq, visit } = yaml();
+  const { isMap, isSeq, visit } = yaml();
   const broken: Fault[] = [];
   const add = ({ range }: Node, message: string, fix: string): void => void (range && broken.push({ range: [range[0], range[1]], message: `not valid YAML: ${message}`, fix }));
-  // cost: alias.resolve() visits the document each time
-  const anchors = new Map<string, Node>();
   visit(document, {
-    Node(_, node, ancestors) {
-      if (!isAlias(node)) return void (node.anchor !== undefined && anchors.set(node.anchor, node));
-      const alias: Alias = node;
-      const value = anchors.get(alias.source);
+    Alias(_, alias: Alias, ancestors) {
+      const value = targetOf(document, alias);
       if (value === undefined) add(alias, 'this alias has no anchor above it', 'write & and the same name before the value that it names, or put a text that begins with * in quotes');
       else if (isMerged(ancestors) && !isMap(value) && !isSeq(value)) add(alias, '<< takes the fields of a map, and this is the alias of something else', 'write the alias of a map');
     },
@@ -79,9 +75,7 @@ export function endlessAliases(document: Document): readonly Fault[] {
   const endless: Fault[] = [];
   yaml().visit(document, {
     Alias(_, alias: Alias, ancestors) {
-      // cost: resolving an alias searches the document
-      const mayBe = ancestors.some((one) => (one as { anchor?: string }).anchor === alias.source);
-      if (mayBe && alias.range && ancestors.includes(alias.resolve(document) as Node)) endless.push({ range: [alias.range[0], alias.range[1]], message: 'not valid YAML: this alias is inside the value that it names', fix: 'write the value out' });
+      if (alias.range && ancestors.includes(targetOf(document, alias) as Node)) endless.push({ range: [alias.range[0], alias.range[1]], message: 'not valid YAML: this alias is inside the value that it names', fix: 'write the value out' });
     },
   });
   return endless;

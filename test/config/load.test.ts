@@ -6,12 +6,14 @@ import type { Loaded } from '../../config/load.ts';
 import { loadConfig } from '../../config/load.ts';
 import { formatProblems, headline } from '../../config/problems.ts';
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
+import { locate, parseSource } from '../../config/source.ts';
 import { efforts } from '../../core/chat.ts';
 import type { Config } from '../../core/config.ts';
 import { strategies } from '../../core/config.ts';
 import type { Secret } from '../../core/secret.ts';
 import { mappingSchema } from '../../schemas/models.ts';
 import { policySchema } from '../../schemas/routing.ts';
+import { cpuMsOf } from '../_kit/cpu.ts';
 import { folderOf } from './folder.ts';
 import { options } from './plugins.ts';
 
@@ -62,6 +64,15 @@ models: []
     const shared = Array.from({ length: 300 }, (_, at) => `  - { id: m${at}, free: true, providers: *all }\n  - { <<: *first, id: n${at} }\n`).join('');
     const { models } = await loadGood(`providers: { mock: {} }\nmodels:\n  - &first { id: first, free: true, providers: &all [{ providerId: mock }] }\n${shared}`);
     expect(models.map(({ providers }) => providers.length)).toEqual(Array.from({ length: 601 }, () => 1));
+  });
+
+  test('give the places of 3,000 faults in linear time', () => {
+    const models = Array.from({ length: 3000 }, (_, at) => `  - { id: m${at}, providers: *all }\n`).join('');
+    const source = parseSource('/a.yaml', 'a.yaml', `all: &all [{ providerId: mock }]\nmodels:\n${models}`);
+    const cpuMs = cpuMsOf(() => {
+      for (let at = 0; at < 3000; at++) expect(locate(source, ['models', at, 'providers', 0, 'providerId'], 'value')).toMatchObject({ line: 1, col: 26 });
+    });
+    expect(cpuMs).toBeLessThan(4000);
   });
 
   test('give no warning of a key in the file where the anchor has a reference', async () => {
