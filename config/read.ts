@@ -220,8 +220,8 @@ function includedFiles(source: Source, { include }: Record<string, unknown>, { f
     const named = resolve(from, shipped ?? pattern);
     // cost: for a single file, Node's glob takes a hundredth of the time of a start, and 2 MB
     const matches = isGlob ? globSync(shipped ?? pattern, { cwd: from }).map((match) => resolve(from, match)).filter(mayBeRead).toSorted() : [named].filter(isThere);
-    // a file that is created later is a change too
-    looked.push(named);
+    // a file that is created later is a change too. The name of the folder is no pattern: ? stands for each character that would be one
+    looked.push(isGlob ? resolve(from.replaceAll(/[*?[\]{}()]/g, '?'), shipped ?? pattern) : named);
     // safety: a folder that was renamed or emptied would take its models from a running gateway
     if (matches.length === 0) findings.error(place, isGlob ? 'matches no file' : `no such file: ${pattern}`, `it is looked for in ${from}`);
     const files = matches.filter((match) => !isFolder(match));

@@ -25,7 +25,8 @@ afterEach(async () => {
 });
 
 async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: string) => void) => Promise<void> = async () => {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'reload-test-'));
+  // the name of the folder is no part of a glob in `include`
+  const folder = mkdtempSync(join(tmpdir(), 'reload-test-[1] {a,b} (c)-'));
   const file = join(folder, 'gateway.config.yaml');
   const lines: string[] = [];
   const closed: string[] = [];
