@@ -2,13 +2,17 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config.ts';
+import { UsageError } from '../../exit.ts';
 import { packageFolder } from '../../version.ts';
 import { defaultConfigFile } from '../command-table.ts';
 
 export const shippedConfig: string = join(packageFolder, defaultConfigFile);
 
-/** The config file of a command. @param named by `--config`; null: nobody has named one */
-export const configFile = (named: string | null): string => named ?? (existsSync(defaultConfigFile) ? defaultConfigFile : shippedConfig);
+/** The config file of a command. @param named by `--config`; null: nobody has named one. A text without a character comes from a variable of the shell that is not set */
+export function configFile(named: string | null): string {
+  if (named === '') throw new UsageError('--config needs the name of a file');
+  return named ?? (existsSync(defaultConfigFile) ? defaultConfigFile : shippedConfig);
+}
 
 /** The folder of `.env` and of the data. safety: that of the package is not the operator's, and may be a cache. */
 export const homeOf = (file: string): { readonly home?: string } => (file === shippedConfig ? { home: process.cwd() } : {});

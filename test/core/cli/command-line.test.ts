@@ -90,7 +90,9 @@ describe('the config file', () => {
     ['logs -- --config a.yaml', 'gateway.config.yaml'],
   ])('of "gateway %s" is read before the command is known', (line, file) => expect(configFileOf(split(line))).toBe(file));
 
-  it('must be named where --config is given', () => expect(() => configFileOf(['logs', '--config'])).toThrow(UsageError));
+  it.each([[['logs', '--config']], [['logs', '--config', '']], [['logs', '--config=']]])('must be named where --config is given: %j', (args) => {
+    expect(() => configFileOf(args)).toThrow(new UsageError('--config needs the name of a file'));
+  });
 });
 
 const table: readonly CommandSpec[] = [
