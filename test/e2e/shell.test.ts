@@ -1,6 +1,6 @@
 /** The process as users start it: from npm, or with a pipe whose reader has ended. */
-import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -61,6 +61,13 @@ describe.concurrent('a gateway', () => {
     hasEnded();
     rmSync(folder, { recursive: true });
   });
+});
+
+test.runIf(existsSync('/dev/full'))('a command whose output has no space left on the disk says so', () => {
+  const full = openSync('/dev/full', 'w');
+  const { status, stderr } = spawnSync(process.execPath, ['core/main.ts', 'models'], { cwd: root, encoding: 'utf8', stdio: ['ignore', full, 'pipe'] });
+  closeSync(full);
+  expect([status, stderr]).toEqual([70, 'The output cannot be written: ENOSPC: no space left on device, write\n']);
 });
 
 test('npm run gateway without words prints the help, and words with spaces are passed on', () => {

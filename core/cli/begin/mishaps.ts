@@ -12,7 +12,10 @@ interface MishapParts {
 export function outlive({ logger, places, isServing }: MishapParts): void {
   // the reader of a pipe may stop reading: gateway logs | head. A gateway that serves goes on without a reader
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (!isServing()) process.exit(error.code === 'EPIPE' ? 0 : 70);
+    if (isServing()) return;
+    if (error.code === 'EPIPE') process.exit(0);
+    process.stderr.write(`The output cannot be written: ${error.message}\n`);
+    process.exit(70);
   });
   process.stderr.on('error', () => {
     // stderr is closed, so nobody can be told
