@@ -90,7 +90,8 @@ class Expander {
     const references = written?.match(reference) ?? [];
     return references.reduce((shown, one) => {
       const value = this.#brought.get(one) ?? '';
-      return value.length < shortestSecret ? shown : shown.replaceAll(value, () => one);
+      // the default of a reference that is in the text already stays
+      return value.length < shortestSecret ? shown : shown.split(one).map((part) => part.replaceAll(value, () => one)).join(one);
     }, text);
   }
 
