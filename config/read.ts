@@ -1,6 +1,6 @@
 /** Reads the config file and its includes: parses them and expands their references. It does not check them against the schema. */
 import { globSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Expansion } from './expand.ts';
 import { expandDocument, expandValues, nothing } from './expand.ts';
 import { packageFolder } from '../core/version.ts';
@@ -223,7 +223,7 @@ function includedFiles(source: Source, { include }: Record<string, unknown>, { f
     // a file that is created later is a change too. The name of the folder is no pattern: ? stands for each character that would be one
     looked.push(isGlob ? resolve(from.replaceAll(/[*?[\]{}()]/g, '?'), shipped ?? pattern) : named);
     // safety: a folder that was renamed or emptied would take its models from a running gateway
-    if (matches.length === 0) findings.error(place, isGlob ? 'matches no file' : `no such file: ${pattern}`, `it is looked for in ${from}`);
+    if (matches.length === 0) findings.error(place, isGlob ? 'matches no file' : `no such file: ${pattern}`, isAbsolute(pattern) ? null : `it is looked for in ${from}`);
     const files = matches.filter((match) => !isFolder(match));
     if (files.length < matches.length) findings.error(place, 'is a folder, and files are included', `for example ${pattern.replace(/\/+$/, '')}/*.yaml`);
     return files;
