@@ -90,10 +90,9 @@ export class Crew {
     this.#prepared.clear();
     for (const member of this.#serving) {
       const prepared = await this.prepareOne(member);
-      const problems = 'problems' in prepared ? prepared.problems : null;
-      if (problems === null) this.#prepared.add(member);
-      // a worker that replaces one that has ended reads the changed config itself
-      if (problems !== null && member.state === 'serving' && member.channel.isOpen) return problems;
+      if (!('problems' in prepared)) this.#prepared.add(member);
+      // safety: this config may be why a worker has ended, and would end the next one too. If it is not, the worker that takes its place has the config read again
+      else if (member.state === 'serving') return prepared.problems;
     }
     return null;
   }

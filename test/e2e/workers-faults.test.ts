@@ -214,6 +214,23 @@ describe.concurrent('a worker that takes the place of another one', () => {
     await expect.poll(() => hashes(gateway)).toEqual([expect.not.stringMatching(before)]);
     await gateway.stop();
   });
+
+  test('and that the changed config ends leaves the others serving with the former config, until the file is corrected', async ({ expect }) => {
+    const stage = new Stage();
+    stage.add('deadly', `export default { name: 'log/deadly', summary: 'ends each worker', schema: { type: 'object', properties: { deadly: { type: 'boolean' } } },
+      apply({ hooks, peers }, { deadly }) { hooks.boot.tap(() => { if (deadly) process.exit(9); }); } };`);
+    const gateway = await stage.start({ use: [{ use: './deadly.mjs', with: { deadly: false } }] });
+    const second = stage.pidOf(2);
+    change(gateway, stage.config({ use: [{ use: './deadly.mjs', with: { deadly: true } }] }));
+    await expect.poll(() => gateway.output().stderr).toContain('the others keep serving');
+    expect(gateway.output().stderr).toContain('the changed config is not used; the last good one stays in use');
+    expect(workersOf(gateway)).toContain(second);
+    expect((await ask(`${gateway.url}/health/live`)).status).toBe(200);
+    change(gateway, stage.config({ use: [{ use: './deadly.mjs', with: { deadly: false } }] }));
+    await expect.poll(async () => new Set(await serving(gateway)).size).toBe(2);
+    expect(gateway.output().stderr).not.toContain('no other one serves');
+    await gateway.stop();
+  });
 });
 
 describe.concurrent('a gateway with workers that gets SIGTERM', () => {
