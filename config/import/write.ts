@@ -1,5 +1,5 @@
 /** Writes a draft as a config file. The parts without a counterpart are listed at its top. */
-import { Document, isCollection, visit } from 'yaml';
+import { Document, isCollection, isScalar, visit } from 'yaml';
 import type { Draft, Item, Note } from './draft.ts';
 import { printable } from '../../core/table.ts';
 import { packageFolder } from '../../core/version.ts';
@@ -91,6 +91,8 @@ function flow(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, (_, node) => {
     if (isCollection(node)) node.flow = true;
+    // an unquoted text would put its line breaks into the file
+    else if (isScalar(node) && String(node.value).includes('\n')) node.type = 'QUOTE_DOUBLE';
   });
-  return document.toString({ lineWidth: 0, flowCollectionPadding: true }).trimEnd();
+  return document.toString({ lineWidth: 0, flowCollectionPadding: true, doubleQuotedMinMultiLineLength: Infinity }).trimEnd();
 }

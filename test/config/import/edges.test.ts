@@ -137,6 +137,11 @@ describe('a virtual key', () => {
     expect(loaded.ok && loaded.config.server.adminOpen).toBe(false);
   });
 
+  test.each(['two\nlines', 'first\r\nsecond', `${'long '.repeat(20)}\nand more\n`])('keeps line breaks in its metadata: %j', async (note) => {
+    const { loaded } = await ofKey({ metadata: { note } });
+    expect(loaded.ok && loaded.config.keys[0]?.metadata).toEqual({ note });
+  });
+
   test.each([
     ['of a model with a space in its name is for the model under its new name', ['my model'], ['my-model']],
     ['of a model whose name begins with all- is for that model alone', ['all-minilm'], ['all-minilm']],
