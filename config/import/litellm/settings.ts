@@ -54,20 +54,21 @@ const budget: Read = (amount, { draft, path, section }) => {
 /** The limits of each new key become limits of every key. */
 const ofKeys: Read = (value, { draft, path }) => {
   const given = fieldsOf(value);
-  const amounts = keyAmounts(given);
+  const { amounts, fault } = keyAmounts(given);
   const left = Object.keys(given).filter((name) => !amountNames.has(name));
   for (const name of left) draft.note([...path, name], 'write it at each key under `keys`');
-  if (typeof amounts === 'string') draft.note(path, amounts);
-  else if (Object.keys(amounts).length > 0) draft.limits.push({ value: { by: 'key', ...amounts }, remark: draft.where(path) });
+  if (fault !== null) draft.note(path, fault);
+  if (Object.keys(amounts).length > 0) draft.limits.push({ value: { by: 'key', ...amounts }, remark: draft.where(path) });
 };
 
 const amountNames = new Set(['max_budget', 'budget_duration', 'rpm_limit', 'tpm_limit', 'max_parallel_requests']);
 
-/** The limits of a key, by LiteLLM's names. A text: the reason why its budget has no counterpart. */
-export function keyAmounts(given: Fields): Fields | string {
+/** The limits of a key, by LiteLLM's names. `fault`: why its budget has no counterpart. */
+export function keyAmounts(given: Fields): { readonly amounts: Fields; readonly fault: string | null } {
   const found = budgetOf(given['max_budget'], given['budget_duration']);
-  if (typeof found === 'string') return found;
-  return said({ requests_per_minute: countOf(given['rpm_limit']), tokens_per_minute: countOf(given['tpm_limit']), concurrent: countOf(given['max_parallel_requests']), budget: found });
+  const fault = typeof found === 'string' ? found : null;
+  const amounts = said({ requests_per_minute: countOf(given['rpm_limit']), tokens_per_minute: countOf(given['tpm_limit']), concurrent: countOf(given['max_parallel_requests']), budget: fault === null ? found : null });
+  return { amounts, fault };
 }
 
 const masterKey: Read = (value, { draft, path }) => {

@@ -44,8 +44,8 @@ export function writeKeys({ keys, draft, accessGroups, ids }: KeySources): void 
     let name = nameOf(row);
     for (let count = 2; names.has(name); count += 1) name = `${nameOf(row)}-${count}`;
     names.add(name);
-    const amounts = keyAmounts(row);
-    if (typeof amounts === 'string') note(amounts);
+    const { amounts, fault } = keyAmounts(row);
+    if (fault !== null) note(fault);
     const models = textsOf(row['models']).filter((model) => !everyModel.has(model)).flatMap((model) => accessGroups.get(model) ?? model).map((model) => ids.get(model) ?? model);
     for (const [field, todo] of Object.entries(left)) if (!isEmpty(row[field] ?? fieldsOf(row['metadata'])[field])) note(`${field}: ${todo}`);
     if (textsOf(row['models']).includes('all-team-models')) note('it may use the models of its team: write them under `models`');
@@ -55,7 +55,7 @@ export function writeKeys({ keys, draft, accessGroups, ids }: KeySources): void 
         hash: `sha256:${token}`,
         ...(models.length > 0 && { models: [...new Set(models)] }),
         ...withMetadata(row),
-        ...(typeof amounts === 'object' && Object.keys(amounts).length > 0 && { limits: amounts }),
+        ...(Object.keys(amounts).length > 0 && { limits: amounts }),
         ...(row['blocked'] === true && { disabled: true }),
         ...(expires !== null && { expires: expires.toISOString() }),
       },

@@ -33,6 +33,7 @@ describe('a setting', () => {
     ...[['24h', 1], ['90d', 90], ['2w', 14], ['3600s', 1]].map(([period, days]): [string, (config: Config) => unknown, unknown] => [`general_settings: { maximum_spend_logs_retention_period: ${period} }`, ({ plugins }) => plugins.find(({ use }) => use === 'log/journal')?.with, expect.objectContaining({ retention_days: days })]),
     ['general_settings: { max_request_size_mb: 2 }', ({ server }) => server.limits.body, 2_097_152],
     ['general_settings: { max_parallel_requests: 7 }', ({ limits }) => limits.map(({ by, concurrent }) => [by, concurrent]), [['provider', 7]]],
+    ['litellm_settings: { default_key_generate_params: { max_budget: 3, budget_duration: 12h, rpm_limit: 5 } }', ({ limits }) => limits.map(({ by, requestsPerMinute, budget }) => [by, requestsPerMinute, budget]), [['key', 5, null]]],
     ['litellm_settings: { max_budget: 0.5 }', ({ limits }) => limits.map(({ by, budget }) => [by, budget?.dollars, budget?.per]), [['all', '0.5', 'total']]],
   ])('%s is taken over', async (yaml, pick, expected) => {
     expect(pick(await configOf(`${one}${yaml}\n`))).toEqual(expected);
@@ -135,6 +136,12 @@ describe('a virtual key', () => {
     const { text, loaded } = await ofKey({ key_alias: 'k\nserver: { admin_open: true }\n#\u001b[2J', max_budget: 3, budget_duration: '13h' });
     expect(text).toContain('keys.json: k?server: { admin_open: true }?#?[2J: a budget is for');
     expect(loaded.ok && loaded.config.server.adminOpen).toBe(false);
+  });
+
+  test('keeps its other limits where its budget is for a time that budgets here do not have', async () => {
+    const { loaded, notes } = await ofKey({ max_budget: 3, budget_duration: '12h', rpm_limit: 5, max_parallel_requests: 2 });
+    expect(loaded.ok && loaded.config.keys[0]?.limits).toEqual({ requestsPerMinute: 5, tokensPerMinute: null, concurrent: 2, budget: null });
+    expect(notes).toContainEqual('1: keys.json: k: a budget is for a day, a week, a month or all time, not 12h');
   });
 
   test.each(['two\nlines', 'first\r\nsecond', `${'long '.repeat(20)}\nand more\n`])('keeps line breaks in its metadata: %j', async (note) => {
