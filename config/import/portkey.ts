@@ -78,7 +78,8 @@ function policyName({ source, models, notes }: Draft): string {
 }
 
 interface Target extends Deployment {
-  readonly name: string | null;
+  /** Its own name, and those of the targets around it. */
+  readonly names: readonly unknown[];
 }
 
 /** All targets, including nested ones. */
@@ -92,7 +93,7 @@ function targetsOf(fields: Fields, path: Path, draft: Draft): Target[] {
     if (isShared && (numberOf(inner['weight']) ?? 1) <= 0) return leave('its weight is 0, so it gets no requests', place, draft);
     if (Array.isArray(inner['targets'])) draft.note([...place, 'targets'], 'policies do not stand in policies: its targets stand in one list with the others');
     else noteOthers(inner, { path: place, known: ofTargets, draft });
-    return targetsOf(inner, place, draft);
+    return targetsOf(inner, place, draft).map((target) => ({ ...target, names: [inner['name'], ...target.names] }));
   });
 }
 
@@ -135,7 +136,7 @@ function targetOf(fields: Fields, path: Path, draft: Draft): Target[] {
   const account = vendors[prefix]?.(new Given(deployment ?? model ?? '*', params, { path, draft }));
   if (account === undefined || typeof account === 'string') return leave(account ?? `there is no dialect for ${vendor}`, path, draft);
   const weight = numberOf(fields['weight']);
-  return [{ name: textOf(fields['name']), group: model ?? '*', path, params: weight === null ? {} : { weight }, info: {}, account, providerId: providerFor(account, path, draft), prefix }];
+  return [{ names: [], group: model ?? '*', path, params: weight === null ? {} : { weight }, info: {}, account, providerId: providerFor(account, path, draft), prefix }];
 }
 
 /** The target's settings under LiteLLM's names. */
@@ -186,7 +187,7 @@ function candidatesOf(targets: readonly Target[], isShared: boolean): unknown[] 
 }
 
 function defaultOf(strategy: Fields, targets: readonly Target[]): unknown[] {
-  const named = targets.filter(({ name }) => name === strategy['default']);
+  const named = targets.filter(({ names }) => names.includes(strategy['default'] ?? ''));
   return candidatesOf(named.length > 0 ? named : targets, false);
 }
 
@@ -194,7 +195,7 @@ function rulesOf(strategy: Fields, targets: readonly Target[], draft: Draft): ob
   return listOf(strategy['conditions']).map(fieldsOf).flatMap(({ query, then }, at) => {
     const path = ['strategy', 'conditions', at];
     const when = Object.entries(fieldsOf(query)).map(([field, test]) => [metadataName(field), textOf(fieldsOf(test)['$eq'])] as const);
-    const named = targets.filter(({ name }) => name === then);
+    const named = targets.filter(({ names }) => names.includes(then ?? ''));
     if (when.length === 0 || named.length === 0 || when.some(([field, value]) => field === null || value === null)) {
       draft.note(path, 'left out: a rule compares metadata with a value ($eq) and names a target of this file; key, tokens, tools, images and reasoning too (docs/staying-up.md)');
       return [];

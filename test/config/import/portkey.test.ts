@@ -68,6 +68,15 @@ describe('a config of Portkey', () => {
     expect(notes.find((note) => note.startsWith('6:'))).toContain('left out: a rule compares metadata');
   });
 
+  test('chooses a group of targets by the name of the group', async () => {
+    const target = (model: string): object => ({ provider: 'groq', api_key: 'a', override_params: { model } });
+    const { loaded } = await importedPortkey('groups.json', JSON.stringify({
+      strategy: { mode: 'conditional', conditions: [{ query: { 'metadata.plan': { $eq: 'paid' } }, then: 'large' }], default: 'small' },
+      targets: [{ name: 'large', strategy: { mode: 'fallback' }, targets: [target('l1'), target('l2')] }, { name: 'small', strategy: { mode: 'fallback' }, targets: [target('s1'), target('s2')] }],
+    }));
+    expect(loaded.ok && loaded.config.routing.models.get('groups')).toMatchObject({ candidates: [{ model: 's1' }, { model: 's2' }], rules: [{ when: { 'meta.plan': 'paid' }, candidates: [{ model: 'l1' }, { model: 'l2' }] }] });
+  });
+
   test('of one target is a policy of one model', async () => {
     const { config } = await of('single.json');
     expect(targets(config)).toEqual(['gemini-2.5-flash: vertex/gemini-2.5-flash 1']);
