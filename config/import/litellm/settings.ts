@@ -46,6 +46,8 @@ function retentionOf(period: unknown): number {
 }
 
 const budget: Read = (amount, { draft, path, section }) => {
+  // 0 is LiteLLM's default here and sets no limit; the 0 of a key allows nothing
+  if (numberOf(amount) === 0) return;
   const found = budgetOf(amount, section['budget_duration']);
   if (typeof found === 'string') draft.note(path, found);
   else if (found !== null) draft.limits.push({ value: { by: 'all', budget: found }, remark: draft.where(path) });

@@ -34,6 +34,7 @@ describe('a setting', () => {
     ['general_settings: { max_request_size_mb: 2 }', ({ server }) => server.limits.body, 2_097_152],
     ['general_settings: { max_parallel_requests: 7 }', ({ limits }) => limits.map(({ by, concurrent }) => [by, concurrent]), [['provider', 7]]],
     ['litellm_settings: { default_key_generate_params: { max_budget: 3, budget_duration: 12h, rpm_limit: 5 } }', ({ limits }) => limits.map(({ by, requestsPerMinute, budget }) => [by, requestsPerMinute, budget]), [['key', 5, null]]],
+    ['litellm_settings: { max_budget: 0, budget_duration: 30d }', ({ limits }) => limits, []],
     ['litellm_settings: { max_budget: 0.5 }', ({ limits }) => limits.map(({ by, budget }) => [by, budget?.dollars, budget?.per]), [['all', '0.5', 'total']]],
   ])('%s is taken over', async (yaml, pick, expected) => {
     expect(pick(await configOf(`${one}${yaml}\n`))).toEqual(expected);
