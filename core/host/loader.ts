@@ -29,18 +29,26 @@ const unfinished = Symbol('unfinished');
  */
 export function createPluginLoader(root: URL, places?: Places, patienceMs = 30_000) {
   const folder = fileURLToPath(root);
+  /** How often each file was no plugin. */
+  const failures = new Map<string, number>();
   return async (use: string, baseDir: string): Promise<AnyPlugin> => {
     const { file, isShipped } = find(folder, use, baseDir);
     if (!isShipped) serveOwnName();
     const { href } = pathToFileURL(file);
-    const module = await within(import(href) as Promise<object>, patienceMs, unfinished).catch(async (cause: unknown) => {
+    const failed = failures.get(href) ?? 0;
+    // Node keeps what a file threw or exported: at the same address that comes again, also when the file is mended
+    const module = await within(import(failed === 0 ? href : `${href}?${failed}`) as Promise<object>, patienceMs, unfinished).catch(async (cause: unknown) => {
+      failures.set(href, failed + 1);
       const place = cause instanceof SyntaxError ? await placeOf(cause, lastImported() ?? file) : '';
       throw new Error(`cannot be loaded: ${place}${reasonOf(cause)}${place === '' ? mistakeAt(cause) : ''}`, { cause });
     });
     if (module === unfinished) throw new Error(`cannot be loaded: its file did not finish loading within ${patienceMs / 1000} s. A top-level \`await\` waits for something; open things in the boot hook`);
     const plugin = (module as { default?: unknown }).default;
     const fault = 'module.exports' in module ? isCommonJs : faultOf(plugin);
-    if (fault !== null) throw new Error(`is not a plugin: ${fault}`);
+    if (fault !== null) {
+      failures.set(href, failed + 1);
+      throw new Error(`is not a plugin: ${fault}`);
+    }
     const found = plugin as AnyPlugin;
     if (isShipped && found.name !== use) throw new Error(`calls itself "${found.name}"; a plugin's name is its path`);
     if (!isShipped) places?.add(href, found.name);

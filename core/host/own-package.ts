@@ -37,7 +37,7 @@ export function serveOwnName(): void {
 
 /** `npm init` writes `"type": "commonjs"` into a new folder, and Node then takes every `.ts` file there for a script without imports. */
 const asModule = <Found extends { readonly format?: string | null | undefined; readonly url: string }>(found: Found): Found =>
-  found.format === 'commonjs-typescript' && found.url.endsWith('.ts') ? { ...found, format: 'module-typescript' } : found;
+  found.format === 'commonjs-typescript' && new URL(found.url).pathname.endsWith('.ts') ? { ...found, format: 'module-typescript' } : found;
 
 /** The file of an npm package as `import` finds it from a folder. Null: no such package is installed there. */
 export function resolvePackage(name: string, folder: string): string | null {

@@ -91,6 +91,18 @@ describe('a plugin by path', () => {
     await expect(loadPlugin(`./${file}`, folder)).rejects.toThrow(message);
   });
 
+  it.each([
+    ['threw', 'thrower.ts', 'throw new Error("at the top");'],
+    ['was no plugin', 'nothing.mjs', 'export default {};'],
+  ])('that %s is read anew when it is mended', async (_, file, text) => {
+    write(file, text);
+    await expect(loadPlugin(`./${file}`, folder)).rejects.toThrow();
+    write(file, source('own/mended'));
+    const mended = await loadPlugin(`./${file}`, folder);
+    expect(mended.name).toBe('own/mended');
+    expect(await loadPlugin(`./${file}`, folder)).toBe(mended);
+  });
+
   it.each<[string, string, string]>([
     ['a syntax error', 'torn.mjs', `${folder}/torn.mjs:2: `],
     ['a syntax error in TypeScript', 'torn.ts', `${folder}/torn.ts:2: `],
