@@ -70,10 +70,9 @@ describe('a config of Portkey', () => {
 
   test('chooses a group of targets by the name of the group', async () => {
     const target = (model: string): object => ({ provider: 'groq', api_key: 'a', override_params: { model } });
-    const { loaded } = await importedPortkey('groups.json', JSON.stringify({
-      strategy: { mode: 'conditional', conditions: [{ query: { 'metadata.plan': { $eq: 'paid' } }, then: 'large' }], default: 'small' },
-      targets: [{ name: 'large', strategy: { mode: 'fallback' }, targets: [target('l1'), target('l2')] }, { name: 'small', strategy: { mode: 'fallback' }, targets: [target('s1'), target('s2')] }],
-    }));
+    const groups = [{ name: 'large', strategy: { mode: 'fallback' }, targets: [target('l1'), target('l2')] }, { name: 'small', strategy: { mode: 'fallback' }, targets: [target('s1'), target('s2')] }];
+    const strategy = '{ "mode": "conditional", "conditions": [{ "query": { "metadata.plan": { "$eq": "paid" } }, "then": "large" }], "default": "small" }';
+    const { loaded } = await importedPortkey('groups.json', `{ "strategy": ${strategy}, "targets": ${JSON.stringify(groups)} }`);
     expect(loaded.ok && loaded.config.routing.models.get('groups')).toMatchObject({ candidates: [{ model: 's1' }, { model: 's2' }], rules: [{ when: { 'meta.plan': 'paid' }, candidates: [{ model: 'l1' }, { model: 'l2' }] }] });
   });
 
