@@ -92,6 +92,8 @@ export class Watch implements Disposable {
   }
 
   #judge({ key, rule, value, sum, now }: { readonly key: string; readonly rule: AlertRule; readonly value: string; readonly sum: Sum; readonly now: number }): void {
+    // the failures of a removed provider stay in the window: they would begin an alert that nothing ends
+    if (rule.watches === 'provider' && this.#parts?.providers.has(value) !== true) return;
     const standing = this.#standing.get(key);
     const facts = factsOf(rule, sum);
     if (standing === undefined) {

@@ -163,6 +163,17 @@ describe('a provider', () => {
     expect(messages()[1]).toBe('Over: provider down (up). 1 of 1 attempts answered in 5 min. It lasted 20 min.');
   });
 
+  test('that the config no longer has is not down, although its failures are of the last minutes', async () => {
+    const states = new States();
+    const former = await gatewayWith([{ provider_down: true }], { config: two(), states });
+    await send(former, 3, bad);
+    await looked(1, former);
+    const rescue = { providers: { rescue: { dialect: 'mock' } }, models: [{ id: 'plain', free: true, providers: [{ providerId: 'rescue', externalId: 'plain', streaming: true }] }] };
+    const next = await gatewayWith([{ provider_down: true }], { config: { ...two(), ...rescue }, states });
+    await nothingTold(next, 1);
+    expect((await openAlerts(next)).data).toEqual([]);
+  });
+
   test('that refuses bad requests is not down', async () => {
     const gateway = await gatewayWith([{ provider_down: true }], { config: two() });
     await send(gateway, 4, answers({ error: { message: 'no such field' } }, { status: 400 }));
