@@ -5,7 +5,8 @@
 import { definePlugin, rewriteText } from 'model-gateway';
 import type { ChatRequest, TextRewriter } from 'model-gateway';
 
-const email = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
+/** safety: the name in an address has at most 64 characters (RFC 5321). Without this limit, a message of one word of 200,000 letters takes 20 s. */
+const email = /[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+/g;
 const mask = (text: string): string => text.replaceAll(email, '[email]');
 
 /** Matches the end of a text that may be the beginning of an address. No address is longer than 254 characters. */

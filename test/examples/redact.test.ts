@@ -48,4 +48,20 @@ describe('redact', () => {
     await gateway.chat({ messages: [{ role: 'user', content: text }] });
     expect(JSON.stringify([gateway.records[0]?.request, gateway.records[0]?.response])).not.toContain('example');
   });
+
+  test('masks both of two addresses with no space between them', async () => {
+    const { gateway, upstream } = await withExample('redact', { steps: [answers(completion('Done.'))] });
+    await gateway.chat({ messages: [{ role: 'user', content: 'ann@a.example+bob@b.example' }] });
+    expect(upstream.asked[0]?.json['messages']).toMatchObject([{ content: '[email][email]' }]);
+  });
+
+  test('reads a long word without an address in linear time', async () => {
+    const { gateway, upstream } = await withExample('redact', { steps: [answers(completion('Done.'))] });
+    const word = 'a'.repeat(200_000);
+    const before = process.threadCpuUsage();
+    await gateway.chat({ messages: [{ role: 'user', content: `${word} ann@a.example` }] });
+    const { user, system } = process.threadCpuUsage(before);
+    expect(upstream.asked[0]?.json['messages']).toMatchObject([{ content: `${word} [email]` }]);
+    expect((user + system) / 1000).toBeLessThan(4000);
+  });
 });
