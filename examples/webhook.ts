@@ -18,7 +18,9 @@ export default definePlugin<{ url: string }>({
         fault = response.ok ? undefined : `answered ${response.status}`;
       } catch (error) {
         fault = 'unreachable';
-        logger.warn('the webhook was not told of a request', { error });
+        // safety: the address is often a secret, and the message of the error may quote it
+        const { name, cause } = error as Error;
+        logger.warn('the webhook was not told of a request', { reason: (cause as { code?: string } | undefined)?.code ?? name });
       }
     }
 

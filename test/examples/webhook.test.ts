@@ -30,4 +30,11 @@ describe('webhook', () => {
     expect(gateway.records).toHaveLength(1);
     await hook.close();
   });
+
+  test.each(['hooks.example/T000/secret-part', 'http://user:secret-part@hooks.example/'])('shows the address %s nowhere when it cannot be used', async (url) => {
+    const { gateway } = await withExample('webhook', { options: { url }, steps: [answers({}, { status: 503 })] });
+    await gateway.chat({});
+    while (!gateway.lines.some((line) => JSON.stringify(line).includes('webhook was not told'))) await pause(5);
+    expect(JSON.stringify(gateway.lines)).not.toContain('secret-part');
+  });
 });
