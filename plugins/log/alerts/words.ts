@@ -21,9 +21,11 @@ export const subjectOf = ({ by, watches }: AlertRule, value: string): string => 
 
 /**
  * wire: Slack reads &, < and > as markup, such as <!channel> (docs.slack.dev, Formatting message text). Mattermost reads @channel and
- * Markdown (developers.mattermost.com, Incoming webhooks), Discord @everyone: a space without width ends both and is not seen.
+ * Markdown (developers.mattermost.com, Incoming webhooks), Discord @everyone: a space without width ends both and is not seen. All
+ * of them make a link of an address.
  */
-const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('@', '@\u200b').replaceAll('](', ']\u200b(');
+const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('@', '@\u200b').replaceAll('](', ']\u200b(').replaceAll('://', ':\u200b//').replaceAll(/www\./gi, (www) => `${www.slice(0, -1)}\u200b.`);
 
 /** The message when an alert begins, and when it is over. */
 export function messageOf({ rule, value, facts, since, until }: { readonly rule: AlertRule; readonly value: string; readonly facts: string; readonly since: number; readonly until: number | null }): string {

@@ -133,11 +133,11 @@ describe('errors', () => {
 
   test('mention no chat user by a value that a caller made up, and hide no address in it', async () => {
     const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1, by: 'meta.team' }]);
-    await send(gateway, 2, bad, { 'x-gateway-team': '@channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com' });
+    await send(gateway, 2, bad, { 'x-gateway-team': '@channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com www.example.com' });
     await looked(1, gateway);
-    expect(messages()[0]).not.toMatch(/@\w|\]\(/);
-    expect(messages()[0]?.replaceAll('\u200b', '')).toContain('(meta.team @channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com)');
-    expect((await openAlerts(gateway)).data[0]?.of).toBe('meta.team @channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com');
+    expect(messages()[0]).not.toMatch(/@\w|\]\(|:\/\/|www\./);
+    expect(messages()[0]?.replaceAll('\u200b', '')).toContain('(meta.team @channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com www.example.com)');
+    expect((await openAlerts(gateway)).data[0]?.of).toBe('meta.team @channel [reset](https://example.com) ![](https://example.com/x.png) ann@example.com www.example.com');
   });
 });
 
