@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.ts';
 import type { ChunkSource } from './hooks.ts';
 import { Cancellation, timeLimit } from '../cancellation.ts';
 import { Reply } from './reply.ts';
-import { pendingTap } from '../taps/pending.ts';
+import { pendingTaps } from '../taps/pending.ts';
 import { isThenable } from '../taps/runners.ts';
 import type { GuardedTap } from '../taps/tap.ts';
 
@@ -59,7 +59,7 @@ export class SeenAttempt implements Attempt {
 
   /** The tap that has not answered yet and has asked no provider; undefined: there is none. */
   get pendingTap(): GuardedTap | undefined {
-    return this.#sent.length === 0 ? pendingTap(this) : undefined;
+    return this.#sent.length === 0 ? pendingTaps.get(this) : undefined;
   }
 
   counts(usage: Usage): void {

@@ -9,7 +9,7 @@ import { GatewayError } from '../errors.ts';
 import { Reply } from './reply.ts';
 import { createRequestId } from '../request-id.ts';
 import { Cancellation } from '../cancellation.ts';
-import { pendingTap } from '../taps/pending.ts';
+import { pendingTaps } from '../taps/pending.ts';
 import { becomes } from '../taps/runners.ts';
 import type { Given } from '../taps/runners.ts';
 
@@ -118,7 +118,7 @@ export class Exchange implements Arrived {
   }
 
   #late(total: number): GatewayError {
-    const tap = this.attempt === null ? pendingTap(this.view) : this.attempt.pendingTap;
+    const tap = this.attempt === null ? pendingTaps.get(this.view) : this.attempt.pendingTap;
     if (tap === undefined) return new GatewayError('upstream_timeout', `The request took longer than ${total / 1000} s.`);
     const { plugin, hook } = tap;
     // a tap of `open` stands for a provider, and may be waiting for one

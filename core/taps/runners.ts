@@ -5,7 +5,7 @@
 import type { Cancellation } from '../cancellation.ts';
 import { GatewayError } from '../errors.ts';
 import { kindOf } from '../wire/fields.ts';
-import { waitsFor, waitsNoMore } from './pending.ts';
+import { pendingTaps } from './pending.ts';
 import { report } from './tap.ts';
 import type { GuardedTap, Run } from './tap.ts';
 import { Wait } from './wait.ts';
@@ -220,13 +220,13 @@ function soundOr(before: unknown, value: unknown, tap: GuardedTap): unknown {
 /** @param work what waits for the tap; undefined: no request does */
 async function awaited(value: unknown, tap: GuardedTap, work?: unknown): Promise<unknown> {
   const waiting = typeof work === 'object' ? work : null;
-  if (waiting !== null) waitsFor(waiting, tap);
+  if (waiting !== null) pendingTaps.set(waiting, tap);
   try {
     return await value;
   } catch (thrown) {
     throw named(thrown, tap);
   } finally {
-    if (waiting !== null) waitsNoMore(waiting);
+    if (waiting !== null) pendingTaps.delete(waiting);
   }
 }
 
