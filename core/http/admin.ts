@@ -3,6 +3,7 @@
  * browser's session that was begun with that key, or, where none is needed, to programs on this machine. A caller's key opens none.
  */
 import { bearerOf } from '../api-key.ts';
+import type { Server } from '../config.ts';
 import type { Arrived } from '../pipeline/context.ts';
 import { GatewayError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -21,10 +22,14 @@ export interface AdminFacts {
   readonly logger: Logger;
 }
 
+/** Whether programs on this machine need no admin key. */
+export const isOpenToAdmins = ({ adminKey, adminOpen, isGuarded }: Pick<Server, 'adminKey' | 'adminOpen' | 'isGuarded'>): boolean => adminOpen || (adminKey === null && !isGuarded);
+
 /** Returns where the request is allowed. Throws `missing_api_key`, `invalid_api_key` (401), `permission_denied` (403) or `too_many_attempts` (429). */
 export async function admitAdmin(asked: Asked & Pick<Arrived, 'address'>, { signIns, logger }: AdminFacts): Promise<void> {
-  const { headers, method, address, config: { server: { adminKey, adminOpen, isGuarded } } } = asked;
-  if (adminOpen || (adminKey === null && !isGuarded)) {
+  const { headers, method, address, config: { server } } = asked;
+  const { adminKey } = server;
+  if (isOpenToAdmins(server)) {
     const why = whyNotLocal(headers, address);
     if (why === null) return refuseForeign(method, headers);
     if (adminKey === null) throw new GatewayError('permission_denied', `${why}: set server.admin_key to see the log from elsewhere.`);

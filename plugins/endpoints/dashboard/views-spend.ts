@@ -47,13 +47,14 @@ export async function spendView({ reader, params, now }: ViewRequest): Promise<o
     reader.metadataKeys(query(from, null)),
   ]);
   const pace = paceOf(daily.points, now);
+  const isWhole = isKept(from);
   const costAt = (at: number): string | null => daily.points.find((point) => point.at === at)?.cost ?? null;
   return {
     by, from, to, lastFrom, now, retentionDays, total, metaKeys,
     earlier: earlierTotal ?? null,
     lastMonth: lastMonth ?? null,
-    isWhole: isKept(from),
-    forecast: pace === null || !isKept(from) ? null : dollars(total?.cost) + (pace * (to - now)) / day,
+    isWhole,
+    forecast: pace === null || !isWhole ? null : dollars(total?.cost) + (pace * (to - now)) / day,
     perDay: pace,
     today: costAt(today),
     yesterday: costAt(today - day),

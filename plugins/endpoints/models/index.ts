@@ -78,8 +78,9 @@ export default definePlugin({
         };
         if (isPaged(arrived)) return paged(arrived, () => {
           const stages = stagesOf(query);
+          const now = clock();
           const models = shown(stages.has('retired')).map(({ entry: { model } }) => model);
-          return pageOf(models.filter((model) => stages.size === 0 || stages.has(lifecycleOf(model, clock()))), query, clock());
+          return pageOf(models.filter((model) => stages.size === 0 || stages.has(lifecycleOf(model, now))), query, now);
         });
         return { headers: { 'content-type': 'application/json' }, body: listOf(shown().map(({ text }) => text)) };
       },

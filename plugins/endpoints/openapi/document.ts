@@ -1,7 +1,7 @@
 /** Makes the OpenAPI document of a list of endpoints. */
 import { readFileSync } from 'node:fs';
 import type { Server } from '../../../core/config.ts';
-import { adminCookie } from '../../../core/http/admin.ts';
+import { adminCookie, isOpenToAdmins } from '../../../core/http/admin.ts';
 import type { Route } from '../../../core/http/routes.ts';
 import type { About, Shape } from '../../../core/pipeline/door.ts';
 import { version } from '../../../core/version.ts';
@@ -24,10 +24,10 @@ const securitySchemes = {
 type Guard = Pick<Server, 'isGuarded' | 'adminKey' | 'adminOpen'>;
 
 /** Who may ask, by `auth` of the endpoint. `{}` says that no key is needed. */
-const securityOf = ({ isGuarded, adminKey, adminOpen }: Guard): Readonly<Record<Route['auth'], readonly object[]>> => ({
+const securityOf = (server: Guard): Readonly<Record<Route['auth'], readonly object[]>> => ({
   none: [],
-  key: isGuarded ? [{ key: [] }] : [{ key: [] }, {}],
-  admin: adminOpen || (adminKey === null && !isGuarded) ? [{ adminKey: [] }, { session: [] }, {}] : [{ adminKey: [] }, { session: [] }],
+  key: server.isGuarded ? [{ key: [] }] : [{ key: [] }, {}],
+  admin: isOpenToAdmins(server) ? [{ adminKey: [] }, { session: [] }, {}] : [{ adminKey: [] }, { session: [] }],
 });
 
 interface Facts {
