@@ -19,8 +19,9 @@ keepFrom(draftNow);
 
 /** @param {{ params: URLSearchParams }} props */
 export function PlaygroundPage({ params }) {
-  const { data: models } = useData('/api/models');
-  const { form, key, results, note, metadata, problem, isRunning, hasTurns, isEmpty, body, turnsOf, change, set, leaveOut, send, again, startOver, sendResults, stop } = usePlayground(params, models);
+  const asked = useData('/api/models');
+  const { data: models } = asked;
+  const { form, key, results, note, metadata, problem, isRunning, hasTurns, maySend, body, turnsOf, change, set, leaveOut, send, again, startOver, sendResults, stop } = usePlayground(params, asked);
   const isAlone = form.models.length === 1;
   const onSubmit = (event) => {
     event.preventDefault();
@@ -37,7 +38,7 @@ export function PlaygroundPage({ params }) {
         ${problem !== null && html`<p class="is-bad" role="alert">${problem}</p>`}
         <div class="playground-run">${isRunning
           ? html`<button key="stop" type="button" class="button" onClick=${stop}><${Icon} name="close" />Stop</button>`
-          : html`<button key="send" class="button button-main" disabled=${problem !== null || isEmpty}><${Icon} name="playground" />Send</button>`}
+          : html`<button key="send" class="button button-main" disabled=${!maySend}><${Icon} name="playground" />Send</button>`}
           ${hasTurns && html`<${MarkdownSwitch} key="markdown" />`}${hasTurns && !isRunning && html`<button key="again" type="button" class="button" disabled=${problem !== null} onClick=${again}><${Icon} name="replay" />Again</button><button key="over" type="button" class="button" onClick=${startOver}>Start over</button>`}<span class="soft"><kbd>Ctrl</kbd> <kbd>Enter</kbd></span></div>
       </form>
       <div class="lanes">${form.models.map((model, at) => html`<${Lane} key=${at} model=${model} turns=${turnsOf(at)} isAlone=${isAlone} results=${results} setResult=${(id, text) => change((before) => ({ results: { ...before.results, [id]: text } }))} sendResults=${() => sendResults(at)} />`)}</div>

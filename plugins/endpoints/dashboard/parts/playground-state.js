@@ -66,8 +66,8 @@ const asBytes = (text) => String.fromCharCode(...new TextEncoder().encode(text))
 /** @param {Record<string, string>} metadata @param {string} key */
 const headersOf = (metadata, key) => ({ ...Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`x-gateway-${name}`, asBytes(value)])), ...(key !== '' && { authorization: `Bearer ${key}` }) });
 
-/** @param {URLSearchParams} params @param {any} models the answer of `/api/models` */
-export function usePlayground(params, models) {
+/** @param {URLSearchParams} params @param {{ data: any, loading: boolean }} asked the answer of `/api/models` */
+export function usePlayground(params, { data: models, loading }) {
   const { form, lanes, key, results, change, note, isDue, setDue } = useDraft(params, models);
   const running = useRef(/** @type {AbortController | null} */ (null));
   useEffect(() => () => running.current?.abort('It ended when you left this page.'), []);
@@ -78,6 +78,9 @@ export function usePlayground(params, models) {
   const hasTurns = lanes.some((turns) => turns.length > 0);
   const asked = askedOf(form);
   const isEmpty = asked === null && (form.earlier.length === 0 || hasTurns);
+  // where nobody chose a model, the list of models says which one is asked
+  const isChosen = form.models[0] !== '' || !loading;
+  const maySend = problem === null && !isRunning && !isEmpty && isChosen;
   const set = (changes) => change((before) => ({ form: { ...before.form, ...changes } }));
   /** Takes a model away with its turns. */
   const leaveOut = (at) => change((before) => ({ form: { ...before.form, models: chosen.toSpliced(at, 1) }, lanes: before.lanes.toSpliced(at, 1) }));
@@ -96,7 +99,7 @@ export function usePlayground(params, models) {
   };
   const all = chosen.map((_, at) => at);
   const send = () => {
-    if (problem !== null || isRunning || isEmpty) return;
+    if (!maySend) return;
     run(all, (at) => ({ turns: turnsOf(at), more: nextOf(at) }));
     set({ user: '', images: [] });
   };
@@ -112,5 +115,5 @@ export function usePlayground(params, models) {
     if (asked === null) set(fieldsOf(begun) ?? {});
   };
   const sendResults = (at) => run([at], () => ({ turns: turnsOf(at), more: resultsOf(turnsOf(at), results) }));
-  return { form: { ...form, models: chosen }, key, results, note, metadata, problem, isRunning, hasTurns, isEmpty, body: bodyOf(0, turnsOf(0), nextOf(0)), turnsOf, change, set, leaveOut, send, again, startOver, sendResults, stop: () => running.current?.abort('You stopped it here.') };
+  return { form: { ...form, models: chosen }, key, results, note, metadata, problem, isRunning, hasTurns, maySend, body: bodyOf(0, turnsOf(0), nextOf(0)), turnsOf, change, set, leaveOut, send, again, startOver, sendResults, stop: () => running.current?.abort('You stopped it here.') };
 }

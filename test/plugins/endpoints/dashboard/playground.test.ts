@@ -42,7 +42,24 @@ test('a request that is stopped is not sent again', async () => {
   expect([sent.length, (await page.locator('.answer').innerText()).length]).toEqual([1, length]);
 });
 
+test('a request waits for the list of models, because it would name a model that the config does not have', async () => {
+  const listed = Promise.withResolvers<void>();
+  await page.route('**/api/models', async (route) => {
+    await listed.promise;
+    await route.continue();
+  });
+  await page.reload({ waitUntil: 'commit' });
+  await prompt().fill('Hello');
+  await page.keyboard.press('Control+Enter');
+  expect(await button('Send').isDisabled()).toBe(true);
+  listed.resolve();
+  await button('Send').click();
+  await page.locator('.took').waitFor();
+  expect(sent.map(({ body }) => body.model)).toEqual(['auto']);
+});
+
 test('a long answer is drawn now and then, and not at each of its pieces, so that the page reacts', async () => {
+  await page.locator('.lanes').waitFor();
   await page.evaluate(`{
     window.drawings = 0;
     new MutationObserver(() => window.drawings++).observe(document.querySelector('.lanes'), { childList: true, characterData: true, subtree: true });
