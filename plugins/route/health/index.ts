@@ -90,17 +90,14 @@ interface Look {
   /** Candidates whose rest is over, and that this request may try. */
   readonly toBeTried: readonly Candidate[];
   readonly resting: number;
-  /** Milliseconds until the first rest ends; null where that depends on another request. */
-  readonly wakesInMs: number | null;
-  /** The target whose rest ends first; null: none rests. */
-  readonly wakesFirst: string | null;
+  /** The resting target that may be asked first: one that another request tries now, or that whose rest ends first. `inMs`: null where that depends on the other request. */
+  readonly wakesFirst: { readonly target: string; readonly inMs: number | null } | null;
   readonly isLimited: boolean;
 }
 
 function lookAt(candidates: readonly Candidate[], policy: Policy, standingOf: (candidate: Candidate) => Standing): Look {
   let [standing, resting, isLimited] = [0, 0, false];
-  let wakesInMs: number | null = null;
-  let wakesFirst: string | null = null;
+  let wakesFirst: Look['wakesFirst'] = null;
   const toBeTried: Candidate[] = [];
   const looked = candidates.map((candidate) => {
     if (candidate.dropped !== null) return candidate;
@@ -112,11 +109,11 @@ function lookAt(candidates: readonly Candidate[], policy: Policy, standingOf: (c
     }
     resting++;
     isLimited ||= found.why === 'rate limit';
-    if (found.is === 'rests' && found.ms < (wakesInMs ?? Infinity)) [wakesInMs, wakesFirst] = [found.ms, candidate.target];
-    wakesFirst ??= candidate.target;
+    const inMs = found.is === 'rests' ? found.ms : null;
+    if (wakesFirst === null || (inMs ?? 0) < (wakesFirst.inMs ?? 0)) wakesFirst = { target: candidate.target, inMs };
     return drop(candidate, { by: name, reason: reasonOf(found), error: null });
   });
-  return { candidates: resting === 0 ? candidates : inOrderStill(looked, policy), standing, toBeTried, resting, wakesInMs, wakesFirst, isLimited };
+  return { candidates: resting === 0 ? candidates : inOrderStill(looked, policy), standing, toBeTried, resting, wakesFirst, isLimited };
 }
 
 const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
@@ -136,7 +133,7 @@ async function outwait(first: Look, candidates: readonly Candidate[], { context,
   for (let looked = first; ; looked = look(candidates, context)) {
     // a request whose client has gone stops waiting
     if (looked.standing > 0 || context.signal.aborted) return looked.candidates;
-    const pause = Math.max(1, looked.wakesInMs ?? lookEveryMs);
+    const pause = Math.max(1, looked.wakesFirst?.inMs ?? lookEveryMs);
     if (performance.now() + pause > until) return looked.candidates.map((candidate) => withError(candidate, errorOf(looked, request.model)));
     if (context.isDryRun) return looked.candidates.map((candidate) => asAfterRest(candidate, looked));
     await wait(pause);
@@ -145,12 +142,12 @@ async function outwait(first: Look, candidates: readonly Candidate[], { context,
 
 /** A dry run does not wait: the candidate stands that the request itself would ask after its wait. */
 function asAfterRest(candidate: Candidate, { wakesFirst }: Look): Candidate {
-  if (candidate.dropped?.by !== name || candidate.target !== wakesFirst) return candidate;
+  if (candidate.dropped?.by !== name || candidate.target !== wakesFirst?.target) return candidate;
   return noted({ ...candidate, dropped: null }, { by: name, text: `${candidate.dropped.reason}; the request waits until then` });
 }
 
-function errorOf({ wakesInMs, isLimited }: Look, model: string): GatewayError {
-  const retryAfterMs = wakesInMs ?? 1000;
+function errorOf({ wakesFirst, isLimited }: Look, model: string): GatewayError {
+  const retryAfterMs = wakesFirst?.inMs ?? 1000;
   return isLimited
     ? new GatewayError('upstream_rate_limited', `The providers of "${model}" are rate limited; the next try is possible in ${seconds(retryAfterMs)}.`, { retryAfterMs })
     : new GatewayError('no_provider_available', `The providers of "${model}" have failed and rest; the next try is possible in ${seconds(retryAfterMs)}.`, { retryAfterMs });

@@ -77,6 +77,21 @@ describe('a request that tries a target', () => {
     trying.leave();
   });
 
+  it('is waited for where every other target rests for longer than a request may wait', async () => {
+    const first = held(fine);
+    const up = [await provider(limitedBriefly, first.step), await provider(fault(429, { 'retry-after': '600' }))] as const;
+    let routed = 0;
+    const counting = probe(({ hooks }) => hooks.route.tap((candidates) => (routed++, candidates)));
+    const gateway = await gatewayOf(twoUpstreams(up[0].url, up[1].url, { routing: { default: { strategy: 'ordered', retry: { same_target: 0, base_ms: 10, max_ms: 30_000 } } } }), { plugins: [counting] });
+    expect((await gateway.chat({})).status).toBe(429);
+    const trying = asks(gateway);
+    await expect.poll(() => up[0].asked.length).toBe(2);
+    const waiting = asks(gateway);
+    await expect.poll(() => routed).toBe(3);
+    first.goOn();
+    expect([(await trying.response)?.status, (await waiting.response)?.status]).toEqual([200, 200]);
+  });
+
   /** Two providers: the first is asked first, and the second may be tried after its rest. */
   async function pair(first: Step): Promise<TestGateway & { readonly one: ScriptedUpstream }> {
     const [one, two] = [await provider(first, fault(503)), await provider(limitedBriefly, fine)];
