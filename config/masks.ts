@@ -1,5 +1,6 @@
 /** Keeps secrets out of messages about the config. Secrets are known by the name of their setting, by a name that is nearly one, and by their shape. */
 import { distance } from 'fastest-levenshtein';
+import { saysSecret } from '../core/secret.ts';
 
 const secretNames = ['apikey', 'adminkey', 'accesskeyid', 'secretaccesskey', 'sessiontoken', 'password', 'authorization'];
 /** The most letters in which a misspelt name differs. */
@@ -8,7 +9,9 @@ const mostEdits = 2;
 /** Whether a setting of this name may hold a secret; if so, no message may quote its value. `hash` counts too, because people write the key itself there. `require_keys` is a switch, so it does not. */
 export function isSecretName(name: string): boolean {
   if (name === 'require_keys') return false;
-  if (/(^|[_-])(keys?|hash|token|passw(or)?d|authorization|credentials?|access_key_id)$|secret|api-?key|webhook/i.test(name)) return true;
+  // the names of headers are not secret: `maskHeaders` masks their values
+  if (saysSecret(name) && !/^headers$/i.test(name)) return true;
+  if (/(^|[_-])(keys|hash|passwd)$|api-?key|webhook/i.test(name)) return true;
   const bare = name.replaceAll(/[-_]/g, '').toLowerCase();
   return secretNames.some((known) => Math.abs(known.length - bare.length) <= mostEdits && distance(known, bare) <= mostEdits);
 }
