@@ -20,7 +20,7 @@ interface Missing {
 /** The references that one file has. */
 export interface Expansion {
   /** The text of the value at a path before its expansion; null where it had no reference. */
-  readonly writtenAt: (path: Path) => string | null;
+  readonly unexpanded: (path: Path) => string | null;
   /** A text about the value at a path, with each expanded value in it replaced by its reference. */
   readonly hidden: (path: Path, text: string) => string;
   /** References inside a provider to variables that are not set. Such a provider is off. */
@@ -30,7 +30,7 @@ export interface Expansion {
 }
 
 /** The expansion of a file without references. */
-export const nothing: Expansion = { writtenAt: () => null, hidden: (_, text) => text, missing: [], files: [] };
+export const nothing: Expansion = { unexpanded: () => null, hidden: (_, text) => text, missing: [], files: [] };
 
 const reference = /\$\$|\$\{([^}]*)(\}?)/g;
 const variable = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
@@ -82,8 +82,8 @@ class Expander {
   }
 
   /** The results, when all values are expanded. */
-  expansion(writtenAt: Expansion['writtenAt']): Expansion {
-    return { writtenAt, hidden: (path, text) => this.#hidden(writtenAt(path), text), missing: this.missing, files: this.files };
+  expansion(unexpanded: Expansion['unexpanded']): Expansion {
+    return { unexpanded, hidden: (path, text) => this.#hidden(unexpanded(path), text), missing: this.missing, files: this.files };
   }
 
   #hidden(written: string | null, text: string): string {
@@ -134,8 +134,8 @@ export function expandValues(root: Record<string, unknown>, context: ExpandConte
     path.pop();
   };
   for (const name of Object.keys(root)) expandIn(root, name);
-  const writtenAt = (at: Path): string | null => written.get(keyOf(at)) ?? null;
-  return expander.expansion(writtenAt);
+  const unexpanded = (at: Path): string | null => written.get(keyOf(at)) ?? null;
+  return expander.expansion(unexpanded);
 }
 
 /** Expands the scalars of `source.document` in place. */
@@ -154,11 +154,11 @@ export function expandDocument(context: ExpandContext): Expansion {
     },
   });
   const { missing } = expander;
-  const writtenAt = (path: Path): string | null => {
+  const unexpanded = (path: Path): string | null => {
     const node = written.size === 0 ? null : nodeAt(source.document, path);
     return node === null ? null : (written.get(node) ?? null);
   };
-  return { ...expander.expansion(writtenAt), missing: missing.length === 0 ? missing : throughAliases(missing, source.document) };
+  return { ...expander.expansion(unexpanded), missing: missing.length === 0 ? missing : throughAliases(missing, source.document) };
 }
 
 /** A variable that is missing at an anchor is missing at each place that takes the anchor's value, directly or by a merge key. */

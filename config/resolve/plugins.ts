@@ -111,5 +111,5 @@ function placeText({ source, path }: Place): string {
 function asWritten(value: unknown, path: Path, reading: Reading): unknown {
   if (Array.isArray(value)) return value.map((item, index) => asWritten(item, [...path, index], reading));
   if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, asWritten(item, [...path, key], reading)]));
-  return reading.expansion.writtenAt(path) ?? value;
+  return reading.expansion.unexpanded(path) ?? value;
 }

@@ -210,7 +210,7 @@ function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, f
   if (provider.apiKey === null || !isFar) return;
   const places: Path[] = Array.isArray(key) ? key.map((_, index) => ['api_key', index]) : [['api_key']];
   for (const path of places) {
-    if (entry.reading.expansion.writtenAt([...entry.path, ...path]) === null) findings.warn(placeOf(entry, ...path), 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
+    if (entry.reading.expansion.unexpanded([...entry.path, ...path]) === null) findings.warn(placeOf(entry, ...path), 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
   }
 }
 

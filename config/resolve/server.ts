@@ -89,7 +89,7 @@ function checkParts(main: Reading, { overrides, isGuarded, bound }: Pick<ServerF
   ifSound('admin_key', (written) => {
     if (written === undefined) return;
     if (written.trim().length < shortestKey) findings.error(place('admin_key'), `is shorter than ${shortestKey} characters, so it can be guessed`, `write ${shortestKey} random characters or more, as \`openssl rand -base64 24\` makes them`);
-    if (main.expansion.writtenAt(['server', 'admin_key']) === null) findings.warn(place('admin_key'), 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
+    if (main.expansion.unexpanded(['server', 'admin_key']) === null) findings.warn(place('admin_key'), 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
   });
 }
 

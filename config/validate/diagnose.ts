@@ -72,9 +72,12 @@ const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) =>
     if (value === undefined) return { message: `needs "${tag}"`, hint: `one of ${allowed.join(', ')}` };
     return { message: `${tag} ${JSON.stringify(value)} is not one of ${allowed.join(', ')}`, hint: didYouMean(textParam(error, 'tagValue'), allowed) };
   },
-  minLength: () => ({ message: 'must not be empty' }),
-  minProperties: (error) => ({ message: `needs at least ${textParam(error, 'limit')} ${textParam(error, 'limit') === '1' ? 'key' : 'keys'}`, hint: wantedText(error) }),
-  minItems: (error) => ({ message: `needs at least ${textParam(error, 'limit')} ${textParam(error, 'limit') === '1' ? 'entry' : 'entries'}` }),
+  minLength: (error, origin) => ({ message: textParam(error, 'limit') === '1' ? 'must not be empty' : `${quoted(error, origin)} is too short, at least ${limitOf(error, 'character', 'characters')}` }),
+  maxLength: (error, origin) => ({ message: `${quoted(error, origin)} is too long, at most ${limitOf(error, 'character', 'characters')}` }),
+  minProperties: (error) => ({ message: `needs at least ${limitOf(error, 'key', 'keys')}`, hint: wantedText(error) }),
+  minItems: (error) => ({ message: `needs at least ${limitOf(error, 'entry', 'entries')}` }),
+  maxItems: (error) => ({ message: `has ${(error.data as unknown[]).length} entries, at most ${textParam(error, 'limit')}` }),
+  uniqueItems: (error) => ({ message: `the entries ${Number(param(error, 'i')) + 1} and ${Number(param(error, 'j')) + 1} are the same` }),
   minimum: (error, origin) => ({ message: `${quoted(error, origin)} is too small, at least ${textParam(error, 'limit')}` }),
   maximum: (error, origin) => ({ message: `${quoted(error, origin)} is too large, at most ${textParam(error, 'limit')}` }),
   anyOf: (error) => ({ message: 'fits none of the forms that are allowed here', hint: wantedText(error) }),
@@ -100,6 +103,7 @@ const typeWords: Readonly<Record<string, string>> = { object: 'map', array: 'lis
 
 const param = (error: ErrorObject, name: string): unknown => (error.params as Record<string, unknown>)[name];
 const textParam = (error: ErrorObject, name: string): string => String(param(error, name));
+const limitOf = (error: ErrorObject, one: string, many: string): string => `${textParam(error, 'limit')} ${textParam(error, 'limit') === '1' ? one : many}`;
 
 interface SchemaPart {
   readonly description?: string;
@@ -125,7 +129,7 @@ function wantedText(error: ErrorObject): string | null {
 /** The value as the file writes it, numbers with all their digits. A secret, and a value from the environment or another file, is not quoted. */
 function quoted(error: ErrorObject, { source, expansion, pathOf }: Origin): string {
   const path = pathOf(error);
-  const written = expansion.writtenAt(path);
+  const written = expansion.unexpanded(path);
   if (written !== null) return `the value of ${written}`;
   if (isSecretPath(path)) return 'this value';
   return typeof error.data === 'string' ? JSON.stringify(error.data) : literal(error, source, path);
@@ -166,7 +170,7 @@ function typeHint(error: ErrorObject, { source, expansion, pathOf }: Origin, wan
   if (typeof data === 'string' && wanted.includes('object') && /^[\w-]+:(?!\/\/)\S/.test(data)) return 'write a space after the colon';
   const { required = [] } = schemaOf(error);
   if (typeof data === 'string' && wanted.includes('object') && required.length > 0) return `write { ${required.map((name) => `${name}: …`).join(', ')} }`;
-  if (expansion.writtenAt(path) !== null || isSecretPath(path)) return null;
+  if (expansion.unexpanded(path) !== null || isSecretPath(path)) return null;
   if (typeof data === 'number' || typeof data === 'boolean') {
     const text = withoutExponent(literal(error, source, path));
     // in quotes, this text would be the next fault

@@ -62,7 +62,7 @@ function check({ reading, base, value, validator }: Check, findings: Findings): 
   // a provider whose variable is not set is off, and that causes no fault
   const isFine = (): boolean => accepts(value) || (accepts.errors ?? []).every((fault) => isMissing(pathOf(fault)));
   const isConverted = (fault: Fault): boolean =>
-    (fault.keyword === 'type' || fault.keyword === 'const') && expansion.writtenAt(pathOf(fault)) !== null && convert(value, pathOf(fault).slice(base.length), fault);
+    (fault.keyword === 'type' || fault.keyword === 'const') && expansion.unexpanded(pathOf(fault)) !== null && convert(value, pathOf(fault).slice(base.length), fault);
   if (isFine() || ((accepts.errors ?? []).filter(isConverted).length > 0 && isFine())) return;
   const validate = explains();
   validate(value);

@@ -37,6 +37,8 @@ const exportSchema = {
         { additionalProperties: false, required: ['url'], properties: { kind: { const: 'http', description: 'A server.' }, url: { type: 'string', description: 'Its address.' } } },
       ],
     },
+    name: { type: 'string', minLength: 3, maxLength: 8, description: 'What it is called.' },
+    labels: { type: 'array', items: { type: 'string' }, uniqueItems: true, maxItems: 2, description: 'Its labels.' },
     every: { description: 'How often, in seconds or as a word.', anyOf: [{ type: 'integer', minimum: 1 }, { type: 'string', enum: ['hourly', 'daily'] }] },
   },
 };
