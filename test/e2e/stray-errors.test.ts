@@ -7,12 +7,15 @@ import { start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 import { pause } from '../_kit/upstream.ts';
 
-const code = `export default {
+const code = `import { createServer } from 'node:net';
+export default {
   name: 'mine/stray',
   summary: 'throws where nobody catches',
   apply({ hooks }) {
+    const first = createServer().unref();
     hooks.normalise.tap((request) => {
       if (request.user === 'timer') setTimeout(() => { throw new Error('thrown in a timer'); });
+      if (request.user === 'port') first.once('listening', () => createServer().listen(first.address().port)).listen(0);
       if (request.user === 'promise') void Promise.reject(new Error('rejected by itself'));
     });
   },
@@ -39,6 +42,7 @@ const ask = (user: string): Promise<Response> =>
 
 test.each([
   ['timer', 'a plugin threw an error that nobody catches; the gateway goes on', 'thrown in a timer'],
+  ['port', 'a plugin threw an error that nobody catches; the gateway goes on', 'EADDRINUSE'],
   ['promise', 'a promise was rejected that nobody waits for; the gateway goes on', 'rejected by itself'],
 ])('the gateway continues after an uncaught error: %s', async (user, message, words) => {
   expect((await ask(user)).status).toBe(200);

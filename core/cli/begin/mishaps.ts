@@ -21,17 +21,15 @@ export function outlive({ logger, places, isServing }: MishapParts): void {
     // stderr is closed, so nobody can be told
   });
   process.on('uncaughtException', (error) => {
+    const plugin = places.pluginIn(error);
+    if (plugin !== null) return logger.error('a plugin threw an error that nobody catches; the gateway goes on', { plugin, error, stack: error.stack });
     // listhen checks the port, binds it, and does not wait for the error of the bind
     if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
       process.stderr.write(`${error.message}. Choose another port: --port N\n`);
       process.exit(3);
     }
-    const plugin = places.pluginIn(error);
-    if (plugin === null) {
-      logger.error('a bug ended the gateway', { error, stack: error.stack });
-      process.exit(70);
-    }
-    logger.error('a plugin threw an error that nobody catches; the gateway goes on', { plugin, error, stack: error.stack });
+    logger.error('a bug ended the gateway', { error, stack: error.stack });
+    process.exit(70);
   });
   // the error of a request is handled with the request; a rejection that arrives here belongs to work that nobody waits for
   process.on('unhandledRejection', (error) => {
