@@ -52,7 +52,7 @@ export interface Arrived {
 }
 
 /** Whether a request asks that its texts are kept nowhere. */
-export const withholdsBodies = (headers: Arrived['headers']): boolean => headers['x-log-bodies']?.trim().toLowerCase() === 'off';
+export const withholdsBodies = (headers: Arrived['headers']): boolean => headers['x-log-bodies']?.toLowerCase() === 'off';
 
 export interface Authenticated extends Arrived {
   readonly principal: Principal;

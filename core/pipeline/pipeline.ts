@@ -95,7 +95,7 @@ const words = [['x-dry-run', 'true', 'false'], ['x-log-bodies', 'off', 'on']] as
 /** Throws `invalid_value` for any other word in these headers. */
 function refuseOtherWords({ headers }: Exchange): void {
   for (const [name, word, opposite] of words) {
-    const said = headers[name]?.trim().toLowerCase();
+    const said = headers[name]?.toLowerCase();
     if (said === undefined || said === word || said === opposite) continue;
     throw new GatewayError('invalid_value', `The header "${name}" must be ${word} or ${opposite}, not ${JSON.stringify(said.slice(0, 50))}.`, { param: name });
   }

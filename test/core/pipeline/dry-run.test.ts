@@ -51,7 +51,7 @@ describe('a dry run', () => {
     }
   });
 
-  it.each([['x-dry-run', '1'], ['x-dry-run', 'yes'], ['x-log-bodies', 'false']])('with a wrong header value is refused: %s: %s', async (name, word) => {
+  it.each([['x-dry-run', '1'], ['x-dry-run', '\u00A0true'], ['x-dry-run', 'yes'], ['x-log-bodies', 'false']])('with a wrong header value is refused: %s: %s', async (name, word) => {
     const gateway = await twoTargets();
     const response = await gateway.chat({}, { [name]: word });
     expect([response.status, await errorOf(response)]).toEqual([400, expect.objectContaining({ code: 'invalid_value', param: name })]);
