@@ -77,7 +77,6 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const signIns = kept('sign-ins', () => new SignIns(peers?.forGateway().of('core/host') ?? null));
   const inFlight = kept('in flight', () => new InFlight());
   const redis = redisOf(config, kept, logger);
-  if (!isTrial) await redis?.open();
   const others = peers?.forGateway();
   let isLeaving = false;
   const metrics = createMetricSources((plugin, error) => logger.error('a plugin could not read its metrics; they are left out', { plugin, error }));
@@ -105,6 +104,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   };
 
   try {
+    if (!isTrial) await redis?.open();
     for (const { plugin, options, writtenAt } of ordered(plugins)) {
       watch.enter(plugin.name);
       const teardown = blame({ plugin: plugin.name, writtenAt }, () => plugin.apply(gatewayOf(plugin.name, createLogger(write, { plugin: plugin.name })), options));
