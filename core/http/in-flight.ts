@@ -78,8 +78,6 @@ export class InFlight {
 
   /** Counts bytes of the request's body until the request leaves. Throws `server_overloaded` where there is no room now, `request_too_large` where there can never be room. */
   hold(bytes: number, exchange: Exchange): void {
-    // its client has left, and its body is not wanted
-    if (exchange.heldBytes === null) return;
     const { inFlightBytes } = exchange.config.server.limits;
     if (exchange.heldBytes + bytes > inFlightBytes) throw new GatewayError('request_too_large', 'The request body needs more memory than this gateway has for the bodies of all requests.', { headers: { connection: 'close' } });
     if (this.bytes + bytes > inFlightBytes) throw this.refuse('bytes');
@@ -90,15 +88,15 @@ export class InFlight {
   /** Counts the request until it leaves. */
   enter(exchange: Exchange): void {
     this.requests++;
-    exchange.heldBytes = 0;
+    exchange.room = this;
   }
 
   /** Call this when a request is over. A second call, or a call for a request that never entered, changes nothing. */
   leave(exchange: Exchange): void {
-    if (exchange.heldBytes === null) return;
+    if (exchange.room === null) return;
     this.requests--;
     this.bytes -= exchange.heldBytes;
-    exchange.heldBytes = null;
+    exchange.room = null;
   }
 
   /** Counts a refusal, and gives its error. */

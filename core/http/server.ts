@@ -118,7 +118,6 @@ async function serveDoor(door: Door, { request, response, params }: NodePair & P
   const { begin, running, pipeline, inFlight } = shared;
   const exchange = begin('POST', door.path, toSender(request));
   exchange.door = door;
-  exchange.room = inFlight;
   if (params !== undefined) exchange.params = params;
   const body = (): Promise<unknown> => readJson(request, exchange);
   const work = async (): Promise<Completion> => {

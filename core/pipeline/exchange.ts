@@ -73,9 +73,9 @@ export class Exchange implements Arrived {
   /** HTTP status of the reply, and the error in the reply. Set when the reply begins. */
   status = 200;
   error: GatewayError | null = null;
-  /** Bytes of the request's body that count among those of all running requests; null where the request does not count as running. */
-  heldBytes: number | null = null;
-  /** Where these bytes are counted; null: nowhere. */
+  /** Bytes that count for this request among those of all running requests. */
+  heldBytes = 0;
+  /** Where the request counts as running; null: it has not begun to, or it is over. */
   room: { hold(bytes: number, exchange: Exchange): void } | null = null;
   /** The reply begins with the status 200, which a later failure cannot change. */
   committed = false;
