@@ -36,11 +36,8 @@ interface CrewParts {
   /** What a worker needs to know when it starts, or reads the config again. */
   known(): Known;
   /** Called with a worker that did not prepare the config that the others use, because it has just begun, and with the hash of the config with which it began. */
-  aligned(worker: Crewmate, hash: string): void;
+  aligned(worker: Peer, hash: string): void;
 }
-
-/** A worker that can be asked to take over a config. */
-export type Crewmate = Pick<Peer, 'number' | 'channel'>;
 
 export class Crew {
   readonly relay = new Relay(() => this.#serving);
@@ -97,7 +94,7 @@ export class Crew {
     return null;
   }
 
-  async prepareOne({ number, channel }: Crewmate): Promise<Prepared> {
+  async prepareOne({ number, channel }: Peer): Promise<Prepared> {
     try {
       return (await channel.call('prepare', this.#parts.known(), startMs)) as Prepared;
     } catch (error) {

@@ -14,9 +14,8 @@ import { bindPlain, contextOf } from '../http/bind.ts';
 import { fdOf } from '../http/listen.ts';
 import { createLogger } from '../logger.ts';
 import type { Write } from '../logger.ts';
-import type { ParentSide, Relay } from '../workers/relay.ts';
+import type { ParentSide, Peer, Relay } from '../workers/relay.ts';
 import { Crew } from './crew.ts';
-import type { Crewmate } from './crew.ts';
 import type { LastReload } from '../host/reloads/history.ts';
 import type { Known } from './orders.ts';
 import { isFaulty, refuseOpenPort } from './serving.ts';
@@ -49,7 +48,7 @@ class WorkerGateways implements Replaced {
     this.#crew.leave();
   }
 
-  /** Ends former gateways: in each worker, after the requests of its gateway have ended. */
+  /** Ends the workers of the gateway in use, and drops a gateway that was built and not used. Workers end former gateways by themselves. */
   async close(): Promise<void> {
     if (this.#state === 'used') await this.#crew.end('end', 0);
     if (this.#state === 'built') this.#crew.tellAll('drop');
@@ -189,7 +188,7 @@ class Parent {
   }
 
   /** Aligns a worker that has just begun, because it may have read another version of the config than the others use. */
-  async #align(worker: Crewmate, hash: string): Promise<void> {
+  async #align(worker: Peer, hash: string): Promise<void> {
     if (hash === this.#config.hash) return;
     const prepared = await this.#crew.prepareOne(worker);
     if ('problems' in prepared) return this.#starting.logger.error('a worker uses another config than the others', { worker: worker.number, problems: prepared.problems });

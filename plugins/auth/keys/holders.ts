@@ -43,7 +43,9 @@ export class Holders {
     this.#known.clear();
     for (const [name, entry] of changed) {
       for (const digest of this.#hashesOf.get(name) ?? []) this.#kept.delete(digest);
-      const holders = entry === null ? [] : holdersOf(entry);
+      this.#hashesOf.delete(name);
+      if (entry === null) continue;
+      const holders = holdersOf(entry);
       this.#hashesOf.set(name, holders.map(([digest]) => digest));
       for (const [digest, holder] of holders) this.#kept.set(digest, holder);
     }

@@ -153,6 +153,6 @@ function userOf({ user, rest }: ChatRequest, adjust: Writing['adjust']): Block |
 function headersOf({ headers: own }: Provider, betas: ReadonlySet<string>): Record<string, string> {
   const headers: Record<string, string> = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
   if (betas.size === 0) return headers;
-  const asked = Object.entries(own).flatMap(([name, value]) => (name.toLowerCase() === 'anthropic-beta' ? value.split(',').map((beta) => beta.trim()) : []));
+  const asked = (own['anthropic-beta'] ?? '').split(',').map((beta) => beta.trim());
   return { ...headers, 'anthropic-beta': [...new Set([...asked, ...betas])].filter((beta) => beta !== '').join(',') };
 }

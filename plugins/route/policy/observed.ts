@@ -70,7 +70,7 @@ export function usualMs(seen: Seen, stream: boolean): number | null {
 }
 
 /** Notes that a request is measuring the time; until it has, the known time counts. */
-export function isBeingMeasured(seen: Seen, stream: boolean): void {
+export function markMeasuring(seen: Seen, stream: boolean): void {
   const times = timesOf(seen, stream);
   times.at = performance.now();
   times.ms ??= Infinity;

@@ -5,7 +5,7 @@
  * kept at `settle`. Kept answers survive a reload; with Redis, gateways share it.
  */
 import type { FromSchema } from 'json-schema-to-ts';
-import type { Attempt, Candidate, Normalised, Replying, RequestRecord } from '../../../core/pipeline/context.ts';
+import type { Attempt, Candidate, Normalised, Replying, RequestRecord, Streaming } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { KeptTexts } from '../../../core/host/kept-texts.ts';
@@ -45,7 +45,7 @@ export default definePlugin<Options>({
     hooks.route.tap({ stage: LATE - 2 }, (candidates, context) => cache.look(candidates, context));
     hooks.open.tap({ stage: EARLY }, (context) => (context.attempt.candidate.answeredBy === name ? cache.replay(context) : undefined));
     // before the plugins that change an answer: a hit passes through these plugins again
-    hooks.opened.tap({ stage: EARLY }, (source, context) => cache.recorded(context, context.attempt)?.of(source) ?? source);
+    hooks.opened.tap({ stage: EARLY }, (source, context) => cache.record(source, context));
     hooks.reply.tap((headers, context) => {
       const word = cache.wordFor(context);
       return word === undefined ? headers : { ...headers, 'x-cache': word };
@@ -117,13 +117,14 @@ class Cache {
     return entry === null ? undefined : replayOf(entry);
   }
 
-  /** The recording of this attempt; undefined where it is not recorded: its answer comes from the cache itself, or from a plugin that answers in place of the provider. */
-  recorded(context: object, attempt: Attempt): Recording | undefined {
+  /** Records the answer of a provider on its way; an answer of the cache itself, or of a plugin that answers in place of the provider, is not recorded. */
+  record(source: ChunkSource, context: Streaming): ChunkSource {
+    const { attempt } = context;
     const use = this.#uses.get(context);
-    if (use === undefined || use.entry !== null || attempt.candidate.answeredBy !== null) return undefined;
+    if (use === undefined || use.entry !== null || attempt.candidate.answeredBy !== null) return source;
     const recording = new Recording();
     use.recordings.push({ attempt, recording });
-    return recording;
+    return recording.of(source);
   }
 
   /**

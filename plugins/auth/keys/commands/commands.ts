@@ -4,7 +4,9 @@ import { Exit, UsageError } from '../../../../core/exit.ts';
 import type { Command, CommandRun, Flag } from '../../../../core/host/command.ts';
 import { parseSpan } from '../../../../core/log/query.ts';
 import { askableOf, fitsSome } from '../../../../core/names.ts';
-import type { MadeKey } from '../routes.ts';
+import { tableOf } from '../../../../core/table.ts';
+import type { Column } from '../../../../core/table.ts';
+import type { AuditLine, AuditList, MadeKey } from '../routes.ts';
 import type { ShownKey, ShownKeys } from '../shown.ts';
 import { connect } from './connection.ts';
 import type { Asking } from './connection.ts';
@@ -135,16 +137,16 @@ async function remove(run: Run): Promise<void> {
 
 async function audit(run: Run): Promise<void> {
   const { ask } = await connect(run);
-  const { data } = (await ask('GET', `/api/keys/audit?limit=${run.flags.number('limit') ?? 50}`)) as { data: { at: string; action: string; name: string; by: string; address: string | null; details: object }[] };
+  const { data } = (await ask('GET', `/api/keys/audit?limit=${run.flags.number('limit') ?? 50}`)) as AuditList;
   if (run.json) return run.print(`${JSON.stringify(data, null, 2)}\n`);
-  const { tableOf } = await import('../../../../core/table.ts');
-  const columns = [
-    { title: 'WHEN (UTC)', read: (line: typeof data[0]) => line.at.slice(0, 19).replace('T', ' ') },
-    { title: 'WHAT', read: (line: typeof data[0]) => line.action },
-    { title: 'KEY', read: (line: typeof data[0]) => line.name },
-    { title: 'BY', read: (line: typeof data[0]) => line.by },
-    { title: 'FROM', read: (line: typeof data[0]) => line.address ?? 'this machine' },
-    { title: 'DETAILS', read: (line: typeof data[0]) => JSON.stringify(line.details) },
-  ];
-  run.print(data.length === 0 ? 'No key of the store has been changed yet.\n' : tableOf(data, columns));
+  run.print(data.length === 0 ? 'No key of the store has been changed yet.\n' : tableOf(data, auditColumns));
 }
+
+const auditColumns: readonly Column<AuditLine>[] = [
+  { title: 'WHEN (UTC)', read: ({ at }) => at.slice(0, 19).replace('T', ' ') },
+  { title: 'WHAT', read: ({ action }) => action },
+  { title: 'KEY', read: ({ name }) => name },
+  { title: 'BY', read: ({ by }) => by },
+  { title: 'FROM', read: ({ address }) => address ?? 'this machine' },
+  { title: 'DETAILS', read: ({ details }) => JSON.stringify(details) },
+];

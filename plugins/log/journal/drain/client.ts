@@ -61,7 +61,7 @@ export function createClient(events: ClientEvents): StoreClient {
     worker.postMessage({ id, call, args, until: Date.now() + withinMs } satisfies Ask);
     return answer;
   };
-  const reading = (call: Call) => (...args: unknown[]): Promise<never> => ask(call, args) as Promise<never>;
+  const calling = (call: Call) => (...args: unknown[]): Promise<never> => ask(call, args) as Promise<never>;
   return {
     async open(settings) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -75,23 +75,23 @@ export function createClient(events: ClientEvents): StoreClient {
       if (thread.worker !== null) await ended(thread.worker);
       return isDrained === true;
     },
-    list: reading('list'),
-    exportRows: reading('exportRows'),
-    get: reading('get'),
-    stats: reading('stats'),
-    series: reading('series'),
-    faults: reading('faults'),
-    facets: reading('facets'),
-    metadataKeys: reading('metadataKeys'),
+    list: calling('list'),
+    exportRows: calling('exportRows'),
+    get: calling('get'),
+    stats: calling('stats'),
+    series: calling('series'),
+    faults: calling('faults'),
+    facets: calling('facets'),
+    metadataKeys: calling('metadataKeys'),
     ping: () => ask('ping', [], 500) as Promise<void>,
-    state: reading('state'),
-    flush: reading('flush'),
-    forget: reading('forget'),
+    state: calling('state'),
+    flush: calling('flush'),
+    forget: calling('forget'),
     endElsewhere: (ids) => ask('endElsewhere', [ids], 500) as Promise<void>,
-    keyChanges: reading('keyChanges'),
-    writeKey: reading('writeKey'),
-    keyEvents: reading('keyEvents'),
-    lastUsed: reading('lastUsed'),
+    keyChanges: calling('keyChanges'),
+    writeKey: calling('writeKey'),
+    keyEvents: calling('keyEvents'),
+    lastUsed: calling('lastUsed'),
   };
 }
 
