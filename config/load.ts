@@ -3,7 +3,7 @@
  * file that `files` names, and by `gateway check`. It starts nothing and writes nothing.
  */
 import { dirname, resolve } from 'node:path';
-import type { Config } from '../core/config.ts';
+import type { Bound, Config } from '../core/config.ts';
 import { askableOf } from '../core/names.ts';
 import type { Askable } from '../core/names.ts';
 import type { LoadedPlugin } from '../core/host/plugin.ts';
@@ -43,8 +43,8 @@ export interface LoadOptions extends PluginLoader {
   readonly overrides?: ServerFacts['overrides'];
   /** The folder of `.env` and of a relative `data_dir`; that of the file where absent. */
   readonly home?: string;
-  /** The address on which the gateway already listens, where the config is read again. The config is checked for that address too. */
-  readonly bound?: string;
+  /** What a running gateway keeps, where its config is read again. The config is checked for that address too. */
+  readonly bound?: Bound;
 }
 
 /** The data of a config, whether it has faults or not. */

@@ -28,6 +28,14 @@ export interface Config {
 }
 
 /** The `server` block. */
+/** What stays as it is until a running gateway is restarted, whatever its config says by now. */
+export interface Bound {
+  /** The IP address on which it listens. */
+  readonly address: string;
+  /** How many processes serve. */
+  readonly workers: number;
+}
+
 export interface Server {
   readonly host: string;
   readonly port: number;

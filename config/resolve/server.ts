@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { domainToASCII } from 'node:url';
-import type { Server } from '../../core/config.ts';
+import type { Bound, Server } from '../../core/config.ts';
 import { Secret } from '../../core/secret.ts';
 import type { ServerBlock } from '../../schemas/server.ts';
 import { shortestKey } from '../../core/api-key.ts';
@@ -21,8 +21,8 @@ export interface ServerFacts {
   readonly overrides: { readonly host?: string | undefined; readonly port?: number | undefined };
   /** Whether callers must identify themselves: there are keys, or an `auth/` plugin other than the shipped one. */
   readonly isGuarded: boolean;
-  /** The address that is open already, where a running gateway reads its config again; null at a start. */
-  readonly bound: string | null;
+  /** What a running gateway keeps, where it reads its config again; null at a start. */
+  readonly bound: Bound | null;
   /** The folder of a relative `data_dir`. */
   readonly home: string;
   /** Gets the paths of further files that belong to the config. */
@@ -34,7 +34,7 @@ export interface ServerFacts {
  * @param main the main file
  */
 export function resolveServer(main: Reading, facts: ServerFacts, findings: Findings): Server | null {
-  const { overrides, isGuarded, home, files } = facts;
+  const { overrides, isGuarded, bound, home, files } = facts;
   const block = main.value['server'] as ServerBlock;
   const isSound = findings.isSound({ source: main.source, path: ['server'] });
   if (isFields(block)) checkParts(main, facts, findings);
@@ -58,7 +58,7 @@ export function resolveServer(main: Reading, facts: ServerFacts, findings: Findi
     fetchImages: block.fetch_images,
     finishReason: block.finish_reason,
     reasoningFields: block.reasoning_fields,
-    limits: resolveLimits(block, workers),
+    limits: resolveLimits(block, bound?.workers ?? workers),
   };
 }
 
@@ -102,9 +102,9 @@ function judgeHost(host: string, { isGuarded, bound }: Pick<ServerFacts, 'isGuar
     report('is neither an IP address nor a name: it has no brackets, scheme or port', `write ${known ?? '0.0.0.0 for all addresses of this machine'}`);
   } else if (!isGuarded && !isLoopback(host)) {
     report(`other machines can reach the gateway on ${host}, and there are no keys`, 'add `keys`, or write host: 127.0.0.1');
-  } else if (!isGuarded && bound !== null && !isLoopback(bound)) {
+  } else if (!isGuarded && bound !== null && !isLoopback(bound.address)) {
     // safety: a reload closes no port, so without keys the gateway would be open to every machine that reaches it now
-    report(`the running gateway listens on ${bound} until it is restarted, where other machines can reach it, and there are no keys`, 'keep `keys`, or restart the gateway with this file');
+    report(`the running gateway listens on ${bound.address} until it is restarted, where other machines can reach it, and there are no keys`, 'keep `keys`, or restart the gateway with this file');
   }
 }
 
@@ -120,6 +120,7 @@ function faultOfOrigin(written: string): { readonly text: string; readonly fix: 
   return { text: 'is not how browsers write this origin, so it allows nothing', fix: `write ${origin}` };
 }
 
+/** @param workers the processes that share the limits. safety: a changed `server.workers` waits for a restart, and until then the sum over the processes that run must stay the same */
 function resolveLimits({ limits }: ServerBlock, workers: number): Server['limits'] {
   const ofHeap = defaultsOfHeap();
   // each worker counts for itself, and has a heap of its own

@@ -6,7 +6,7 @@ import { formatProblems } from '../../config/problems.ts';
 import { editorSchema } from '../../config/resolve/editor.ts';
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import { told } from '../../config/written.ts';
-import type { Config } from '../config.ts';
+import type { Bound, Config } from '../config.ts';
 import { Exit, messageOf, UsageError } from '../exit.ts';
 import { adminKeyText, createAdminKeys, withKeptAdminKey } from '../host/admin-key.ts';
 import type { NewAdminKey, UnkeptKeys } from '../host/admin-key.ts';
@@ -66,8 +66,8 @@ const completeAdminKey = createAdminKeys(unkeptKeys);
 interface Given {
   /** Values of the command line, which override those of the file. */
   readonly overrides?: { readonly host?: string; readonly port?: number };
-  /** The address that is open already. */
-  readonly bound?: string;
+  /** What a running gateway keeps. */
+  readonly bound?: Bound;
 }
 
 async function load(file: string, given: Given = {}): Promise<Loaded> {

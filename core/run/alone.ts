@@ -20,7 +20,7 @@ export async function serveAlone({ logger, places, read, build, tellAdminKey }: 
   refuseOpenPort(address, config, inherited);
 
   const rebuild = async (): Promise<Rebuilt> => {
-    const again = await read(address);
+    const again = await read({ address, workers: config.server.workers });
     if (isFaulty(again)) return again;
     try {
       const gateway = await build(again);

@@ -1,4 +1,5 @@
 /** What the parent tells its workers to do, and what they answer. `core/workers/channel.ts` carries it. */
+import type { Bound } from '../config.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 
 /** The variable of the environment with the number of a worker. */
@@ -6,8 +7,8 @@ export const workerVariable = 'GATEWAY_WORKER';
 
 /** What a worker cannot read in the config. It comes with `serve` and `prepare`. */
 export interface Known {
-  /** The address that is open; absent at the first start. */
-  readonly bound?: string;
+  /** Absent at the first start. */
+  readonly bound?: Bound;
   /** The certificate that is in use; null: the port is plain, whatever the config says by now. */
   readonly tls: { readonly cert: string; readonly key: string } | null;
   /** Admin keys that could not be kept, by directory. */

@@ -3,7 +3,7 @@
  * every worker build a gateway with it, and only then makes all of them use it. If one worker refuses a config, no worker uses it.
  */
 import { createServer } from 'node:net';
-import type { Config } from '../config.ts';
+import type { Bound, Config } from '../config.ts';
 import { Exit, messageOf, refusalOf } from '../exit.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import type { AnyPlugin, LoadedPlugin, ParentProcess } from '../host/plugin.ts';
@@ -105,7 +105,7 @@ class Parent {
   readonly #sides: Sides;
   #config: Config;
   #pages: RunningGateway['pages'] = [];
-  #bound: string | null = null;
+  #bound: Bound | null = null;
   #readAgain = (): void => {};
   /** The certificate that was used last; null: the port is plain. A config that turns TLS on or off waits for a restart. */
   #tls: Config['server']['tls'];
@@ -125,7 +125,8 @@ class Parent {
     this.#pages = (await crew.first()).pages;
     const port = createServer({ pauseOnConnect: true, noDelay: true }, (socket) => crew.pass(socket));
     const { url, address } = await bindPlain(port, { ...server, inherited });
-    this.#bound = address;
+    const bound = { address, workers: server.workers };
+    this.#bound = bound;
     refuseOpenPort(address, first.config, inherited);
     await crew.others();
     let current = new WorkerGateways(crew, this.#config, this.#pages);
@@ -135,7 +136,7 @@ class Parent {
       files: first.files,
       bound: server,
       readAt,
-      rebuild: () => this.#rebuild(address, url),
+      rebuild: () => this.#rebuild(bound, url),
       swap: (next) => {
         const old = current;
         current = next;
@@ -168,8 +169,8 @@ class Parent {
     return { ...(this.#bound !== null && { bound: this.#bound }), tls: this.#tls === null ? null : contextOf(this.#tls), adminKeys };
   }
 
-  async #rebuild(address: string, url: string): Promise<Rebuilt<WorkerGateways>> {
-    const again = await this.#starting.read(address);
+  async #rebuild(bound: Bound, url: string): Promise<Rebuilt<WorkerGateways>> {
+    const again = await this.#starting.read(bound);
     const refused = (problems: string): Rebuilt<WorkerGateways> => {
       this.#crew.tellAll('drop', { at: Date.now(), problems } satisfies LastReload);
       return { problems, files: again.files };

@@ -1,5 +1,5 @@
 /** The interface of what the program starts: something that serves a port, in this process alone or with workers. */
-import type { Config } from '../config.ts';
+import type { Bound, Config } from '../config.ts';
 import { Exit } from '../exit.ts';
 import type { UnkeptKeys } from '../host/admin-key.ts';
 import type { RunningGateway } from '../host/gateway.ts';
@@ -28,8 +28,8 @@ export const isFaulty = (read: Read | Faulty): read is Faulty => 'problems' in r
 export interface Starting {
   readonly logger: Logger;
   readonly places: Places;
-  /** Reads the config. @param bound the address that is open, where the gateway serves already */
-  read(bound?: string): Promise<Read | Faulty>;
+  /** Reads the config. @param bound what the gateway keeps, where it serves already */
+  read(bound?: Bound): Promise<Read | Faulty>;
   /** Builds a gateway for a port, with an admin key where it needs one. Throws where a plugin refuses. */
   build(read: Read, peers?: WorkerPeers): Promise<RunningGateway>;
   /** The config with an admin key where it needs one. */

@@ -358,6 +358,20 @@ describe.concurrent('a change of the config', () => {
   });
 });
 
+describe('a change of the number of workers', () => {
+  test.each([[1, 4], [2, 1]])('from %i to %i does not change the limits of the machine before the restart', async (before, after) => {
+    const config = (workers: number): object => ({ ...mock, server: { workers, limits: { in_flight_bytes: 200_000_000 } }, plugins: ['endpoints/models', 'stream/mock', 'auth/keys', 'log/metrics'] });
+    const gateway = await start(config(before));
+    const limit = async (): Promise<number> => Number(/^gateway_in_flight_bytes_limit (\d+)$/m.exec(await (await fetch(`${gateway.url}/metrics`)).text())?.[1]);
+    expect(await limit()).toBe(200_000_000);
+    gateway.write(config(after));
+    await expect.poll(() => gateway.output().stderr).toContain(`server.workers: ${before} → ${after}`);
+    // a worker that is told to use the config answers a moment later
+    for (let at = 0; at < 5; at++) expect(await limit()).toBe(200_000_000);
+    expect(await gateway.stop()).toBe(0);
+  });
+});
+
 describe.concurrent('the end', () => {
   test('waits for a running stream, refuses new requests, exits 0', async ({ expect }) => {
     const gateway = await start(mock);
