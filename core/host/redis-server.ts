@@ -4,6 +4,25 @@ import type { Cluster, Redis } from 'ioredis';
 /** The reason in one or two words. It is public. */
 export type Reason = 'refused' | 'timeout' | 'auth_failed' | 'loading' | 'replica' | 'sentinel' | 'no_database' | 'certificate';
 
+/** What to say of an address that `isRedisAddress` refuses. safety: it does not quote the address, which may hold a password. */
+export const noRedisAddress = { text: 'is no address of a Redis', fix: 'write it like redis://127.0.0.1:6379, or redis://127.0.0.1:6379/2 for its database 2; in a password write % codes for / # ? %, such as %23 for #' };
+
+/** Whether the text is the address of a Redis. safety: ioredis throws at some other texts, and takes others for a socket, a host without TLS, or a database that has no number. */
+export function isRedisAddress(text: string): boolean {
+  const url = /^rediss?:\/\//.test(text) ? URL.parse(text) : null;
+  // behind p@ss#word the rest is a fragment, and a part of the password would be looked up as the host
+  return url !== null && url.hostname !== '' && url.hash === '' && /^\/?\d*$/.test(url.pathname) && isDecodable(url.username + url.password);
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Redis answers, and cannot be used. */
 export class Unfit extends Error {
   readonly reason: Reason;

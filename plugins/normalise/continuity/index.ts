@@ -14,6 +14,7 @@ import type { Principal, RequestRecord } from '../../../core/pipeline/context.ts
 import { KeptTexts } from '../../../core/host/kept-texts.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { RedisClient } from '../../../core/host/redis.ts';
+import { isRedisAddress, noRedisAddress } from '../../../core/host/redis-server.ts';
 import type { SharedRedis } from '../../../core/host/redis.ts';
 import type { FoldedChoice } from '../../../core/pipeline/reply.ts';
 import { Secret } from '../../../core/secret.ts';
@@ -40,6 +41,7 @@ export default definePlugin<Options>({
   summary: 'remembers reasoning state in tool loops, for clients that drop it',
   schema,
   apply({ hooks, logger, state, redis }, { max_bytes: maxBytes, ttl_seconds: ttlSeconds, redis_url: url }) {
+    if (url !== undefined && !isRedisAddress(url)) throw new Error(`redis_url ${noRedisAddress.text}; ${noRedisAddress.fix}`);
     const own = url === undefined ? null : new RedisClient(new Secret(url), logger);
     const client = own ?? redis;
     const bounds = { maxBytes, ttlSeconds };

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createServer } from 'node:tls';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { isRedisAddress } from '../../../core/host/redis-server.ts';
 import { RedisClient } from '../../../core/host/redis.ts';
 import { createLogger } from '../../../core/logger.ts';
 import { Secret } from '../../../core/secret.ts';
@@ -37,6 +38,24 @@ async function opened(url: string) {
 const isAway = 'Redis cannot be used; until it can, nothing is shared with other gateways';
 const isBack = 'Redis answers again';
 const portOf = ({ url }: RedisServer): string => new URL(url).port;
+
+test.each(['redis://127.0.0.1', 'redis://127.0.0.1:6379/', 'rediss://user:p%40ss%25@cache.example:6380/7', 'redis://[::1]:6379', 'redis://:secret@cache?family=6'])('%s is an address', (url) => {
+  expect(isRedisAddress(url)).toBe(true);
+});
+
+test.each([
+  ['is another scheme', 'http://127.0.0.1:6379'],
+  ['has no slashes', 'redis:127.0.0.1:6379'],
+  ['has no host', 'redis:///2'],
+  ['is in capitals, without TLS for ioredis', 'REDISS://127.0.0.1'],
+  ['has a database that is no number', 'redis://127.0.0.1:6379/main'],
+  ['has a database and a slash', 'redis://127.0.0.1:6379/1/'],
+  ['has a password with a percent sign', 'redis://:p%ss@127.0.0.1'],
+  ['has a password with a number sign', 'redis://:p@ss#word@127.0.0.1'],
+  ['has no port behind the colon', 'redis://127.0.0.1:port'],
+])('what %s is no address', (_, url) => {
+  expect(isRedisAddress(url)).toBe(false);
+});
 
 test('a replica is not used and reported once, until the address leads to the primary', async () => {
   const primary = await started();

@@ -230,6 +230,10 @@ describe('with Redis', () => {
   const sharing = (url: string): object => ({ plugins: quietPlugins.map((use) => (use === 'normalise/continuity' ? { use, with: { redis_url: url } } : use)) });
   const health = async (gateway: TestGateway): Promise<any> => ((await (await gateway.get('/')).json()) as any).health;
 
+  test('refuses an address that is none, and does not show its password', async () => {
+    await expect(gatewayWith(sharing('redis://:p%ss@127.0.0.1:6379') as any)).rejects.toThrow(/^(?!.*p%ss).*redis_url is no address of a Redis; write it like redis:/);
+  });
+
   test('is shared by two gateways, and its loss with Redis fails no request', async () => {
     const redis = await startRedis();
     const [one, two] = [await gatewayWith(sharing(redis.url) as any), await gatewayWith(sharing(redis.url) as any)];
