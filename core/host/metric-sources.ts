@@ -20,7 +20,7 @@ export type ReadMetrics = () => readonly Metric[] | Promise<readonly Metric[]>;
 
 export interface MetricSources {
   add(read: ReadMetrics): void;
-  /** The metrics of all sources. A source that throws is left out, and its error is logged once. */
+  /** The metrics of all sources, those of one name as one. A source that throws is left out, and its error is logged once. */
   read(): Promise<Metric[]>;
 }
 
@@ -39,6 +39,19 @@ function sound(given: unknown): readonly Metric[] {
   const at = given.findIndex((metric) => !isMetric(metric));
   if (at >= 0) throw new TypeError(`the metric ${at + 1} of a source, ${String(fieldsOf(given[at])['name'])}, is not { type: 'counter' or 'gauge', name, help, samples: [[labels, number], …] }`);
   return given as Metric[];
+}
+
+/**
+ * The metrics, those of one name as one.
+ * safety: the format allows one TYPE line for a name. Some readers refuse the whole text because of a second one, and where workers are added up, the second metric would replace the first
+ */
+function joined(metrics: readonly Metric[]): Metric[] {
+  const byName = new Map<string, Metric>();
+  for (const metric of metrics) {
+    const known = byName.get(metric.name);
+    byName.set(metric.name, known === undefined ? metric : { ...known, samples: [...known.samples, ...metric.samples] });
+  }
+  return [...byName.values()];
 }
 
 /** How long to wait for a source: half of the time that Prometheus waits for all. */
@@ -66,7 +79,7 @@ export function createMetricSources(failed: (plugin: string, error: unknown) => 
   return {
     of: (plugin) => ({
       add: (read) => void sources.push({ plugin, read }),
-      read: async () => (await Promise.all(sources.map(readOne))).flat(),
+      read: async () => joined((await Promise.all(sources.map(readOne))).flat()),
     }),
   };
 }

@@ -21,6 +21,11 @@ describe('a source of metrics', () => {
     expect(await beside(async () => [own]).readAll()).toEqual([queue, own]);
   });
 
+  it('may give several metrics with one name, which become one with all of their samples', async () => {
+    const [one, two] = [{ ...queue, samples: [[{ queue: 'b' }, 4]] }, { ...queue, samples: [[{ queue: 'c' }, 5]] }];
+    expect(await beside(() => [one, { ...queue, name: 'my_queue_bytes' }, two]).readAll()).toEqual([{ ...queue, samples: [[{ queue: 'a' }, 3], [{ queue: 'b' }, 4], [{ queue: 'c' }, 5]] }, { ...queue, name: 'my_queue_bytes' }]);
+  });
+
   it.each<[string, unknown]>([
     ['a text', 'junk'],
     ['nothing', null],
