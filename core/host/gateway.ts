@@ -79,7 +79,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const redis = redisOf(config, kept, logger);
   const others = peers?.forGateway();
   let isLeaving = false;
-  const metrics = createMetricSources((plugin, error) => logger.error('a plugin could not read its metrics; they are left out', { plugin, error }));
+  const metrics = createMetricSources((plugin, error) => logger.error('a plugin could not read its metrics; its counters stay as they were, and its gauges are left out', { plugin, error }));
   const shared = {
     isLeaving: () => isLeaving,
     spentMs: () => watch.spentMs(),

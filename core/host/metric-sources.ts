@@ -20,7 +20,7 @@ export type ReadMetrics = () => readonly Metric[] | Promise<readonly Metric[]>;
 
 export interface MetricSources {
   add(read: ReadMetrics): void;
-  /** The metrics of all sources, those of one name as one. A source that throws is left out, and its error is logged once. */
+  /** The metrics of all sources, those of one name as one. Where a source throws, its error is logged once, its counters stay as they were, and its gauges are left out. */
   read(): Promise<Metric[]>;
 }
 
@@ -67,13 +67,18 @@ interface AllMetricSources {
 export function createMetricSources(failed: (plugin: string, error: unknown) => void): AllMetricSources {
   const sources: { readonly plugin: string; readonly read: ReadMetrics }[] = [];
   const silent = new Set<ReadMetrics>();
+  /** The counters that each source gave last. */
+  const counters = new Map<ReadMetrics, readonly Metric[]>();
   const readOne = async ({ plugin, read }: (typeof sources)[number]): Promise<readonly Metric[]> => {
     try {
-      return sound(await inTime(Promise.resolve(read()), patienceMs));
+      const metrics = sound(await inTime(Promise.resolve(read()), patienceMs));
+      counters.set(read, metrics.filter(({ type }) => type === 'counter'));
+      return metrics;
     } catch (error) {
       if (!silent.has(read)) failed(plugin, error);
       silent.add(read);
-      return [];
+      // safety: where workers are added up, the sum would go down without them, which looks like a restart of the gateway
+      return counters.get(read) ?? [];
     }
   };
   return {

@@ -43,6 +43,18 @@ describe('a source of metrics', () => {
     expect(told).toEqual([expect.stringMatching(/^test\/probe: (?:a source of metrics must give a list|the metric 1 of a source, .* is not)/)]);
   });
 
+  it('that throws later keeps its counters, which must not go down, and not its gauges', async () => {
+    const hits: Metric = { type: 'counter', name: 'my_hits_total', help: 'Hits.', samples: [[{}, 7]] };
+    let isBroken = false;
+    const { told, readAll } = beside(() => {
+      if (isBroken) throw new Error('no answer');
+      return [hits, { ...queue, name: 'my_queue_bytes' }];
+    });
+    expect(await readAll()).toEqual([queue, hits, { ...queue, name: 'my_queue_bytes' }]);
+    isBroken = true;
+    expect([await readAll(), told]).toEqual([[queue, hits], ['test/probe: no answer']]);
+  });
+
   it('that never answers delays the metrics by five seconds at most', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
