@@ -77,6 +77,7 @@ class WorkerProcess {
     const onConnection = (take: (socket: Socket) => void): void => this.#channel.on('connection', (id, socket) => this.#take({ id, socket }, take));
     const listening = await listen({ ...server, tls, service: () => this.#serving?.gateway ?? built, given: { onConnection } });
     this.#serving = { gateway: built, listening };
+    this.#peers.use();
     this.#report();
     watchLoop(this.#starting.places, { parent: process.ppid });
     return { hash, pages: built.pages };
@@ -119,6 +120,7 @@ class WorkerProcess {
     if (next === null || serving === null) return;
     const old = serving.gateway;
     serving.gateway = next;
+    this.#peers.use();
     this.#next = null;
     serving.listening.adopt(next.config.server);
     tellReload(reloaded, { before: old.config, after: next.config });

@@ -17,7 +17,7 @@ export interface Peers {
   on(topic: string, listener: (message: unknown, from: number) => void): () => void;
   /** Asks every other worker. Resolves with the answers that came within so many milliseconds, 1,000 where nothing is said. Never rejects. */
   ask(topic: string, message: unknown, withinMs?: number): Promise<readonly unknown[]>;
-  /** Answers `ask` of other workers; after a reload, the newest gateway does. */
+  /** Answers `ask` of other workers. The gateway that serves does; one that is only built answers where the other has no answer for this topic. */
   answer(topic: string, answer: (message: unknown, from: number) => unknown): void;
   /** Asks what the plugin runs in the parent (`Plugin.atParent`). Rejects with its error, and where no answer comes in time. */
   atParent(message: unknown, withinMs?: number): Promise<unknown>;
@@ -41,7 +41,16 @@ export interface AskedAll extends Sent {
 }
 
 type Listener = Parameters<Peers['on']>[1];
-type Answerer = Parameters<Peers['answer']>[1];
+
+/** Whether gateways are in use, or only built. */
+interface Use {
+  isInUse: boolean;
+}
+
+interface Answering {
+  readonly answer: Parameters<Peers['answer']>[1];
+  readonly by: Use;
+}
 
 /** The peers of the plugins of one gateway. */
 interface GatewayPeers {
@@ -56,7 +65,9 @@ export class WorkerPeers {
   readonly #number: number;
   readonly #listeners = new Map<string, Set<Listener>>();
   /** The newest gateway last. */
-  readonly #answerers = new Map<string, Answerer[]>();
+  readonly #answerers = new Map<string, Answering[]>();
+  /** The gateways that are built and not in use yet. */
+  #built: Use = { isInUse: false };
 
   constructor(channel: Channel, number: number) {
     this.#channel = channel;
@@ -67,24 +78,33 @@ export class WorkerPeers {
     });
     channel.on('asked', (value) => {
       const { address, message, from } = value as Passed;
-      const answerer = this.#answerers.get(address)?.at(-1);
-      if (answerer === undefined) throw new Error('No plugin of this worker answers this topic.');
-      return answerer(message, from);
+      const answering = this.#answerers.get(address);
+      // safety: a gateway that is only built may be refused, and may count from 0
+      const newest = answering?.findLast(({ by }) => by.isInUse) ?? answering?.at(-1);
+      if (newest === undefined) throw new Error('No plugin of this worker answers this topic.');
+      return newest.answer(message, from);
     });
+  }
+
+  /** From now on the gateways that are built are in use. */
+  use(): void {
+    this.#built.isInUse = true;
+    this.#built = { isInUse: false };
   }
 
   /** The peers of one gateway: call `release` when the gateway closes. */
   forGateway(): GatewayPeers {
     const ends: (() => void)[] = [];
+    const by = this.#built;
     return {
-      of: (plugin) => this.#of(plugin, ends),
+      of: (plugin) => this.#of(plugin, { ends, by }),
       release: () => {
         for (const end of ends.splice(0)) end();
       },
     };
   }
 
-  #of(plugin: string, ends: (() => void)[]): Peers {
+  #of(plugin: string, { ends, by }: { readonly ends: (() => void)[]; readonly by: Use }): Peers {
     const channel = this.#channel;
     const addressOf = (topic: string): string => `${plugin} ${topic}`;
     return {
@@ -98,7 +118,7 @@ export class WorkerPeers {
       },
       // the parent's own limit is shorter, so that one late worker does not cost the answers of the others
       ask: async (topic, message, withinMs = patienceMs) => (await channel.call('ask', { address: addressOf(topic), message, withinMs } satisfies AskedAll, withinMs + 500).catch(() => [])) as readonly unknown[],
-      answer: (topic, answer) => void ends.push(this.#answer(addressOf(topic), answer)),
+      answer: (topic, answer) => void ends.push(this.#answer(addressOf(topic), { answer, by })),
       atParent: (message, withinMs) => channel.call('at parent', { address: plugin, message } satisfies Sent, withinMs),
     };
   }
@@ -109,10 +129,10 @@ export class WorkerPeers {
     return () => void listeners.delete(listener);
   }
 
-  #answer(address: string, answer: Answerer): () => void {
+  #answer(address: string, one: Answering): () => void {
     const answerers = this.#answerers.get(address) ?? [];
     this.#answerers.set(address, answerers);
-    answerers.push(answer);
-    return () => void (answerers.includes(answer) && answerers.splice(answerers.indexOf(answer), 1));
+    answerers.push(one);
+    return () => void (answerers.includes(one) && answerers.splice(answerers.indexOf(one), 1));
   }
 }

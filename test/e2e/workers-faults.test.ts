@@ -198,6 +198,22 @@ describe.concurrent('a worker that takes the place of another one', () => {
     await gateway.stop();
   });
 
+  test('gives the others no metrics of a config that is not used yet', async ({ expect }) => {
+    const stage = new Stage();
+    const parts = (round: number, labels: readonly string[]) => ({ round, use: [{ use: 'log/metrics', with: { metadata_labels: labels } }] });
+    const gateway = await stage.start(parts(0, []));
+    const answered = async (): Promise<number> => Number(/^gateway_requests_total\{.*outcome="answered".*\} (\d+)$/m.exec((await ask(`${gateway.url}/metrics`, { headers: admin })).text)?.[1]);
+    for (let at = 0; at < 10; at++) await ask(`${gateway.url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content: 'hello' }] } });
+    expect(await answered()).toBe(10);
+    stage.put('hold-2-1');
+    change(gateway, stage.config(parts(1, ['tenant-id'])));
+    await expect.poll(() => stage.pidOf(2, 1)).toBeGreaterThan(0);
+    for (let at = 0; at < 6; at++) expect(await answered()).toBe(10);
+    stage.remove('hold-2-1');
+    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
+    await gateway.stop();
+  });
+
   test('makes all workers use a config that one of them refused before', async ({ expect }) => {
     const stage = new Stage();
     stage.add('moody', `import { existsSync } from 'node:fs';

@@ -65,6 +65,18 @@ describe('peers', () => {
     expect(await ask('unheard of', 'c')).toEqual([]);
   });
 
+  test('answer for the gateway that serves, and for one that is built only where the other has no answer', async () => {
+    const ask = relay.ask(own.plugin);
+    const answers = async (topic: string): Promise<unknown[]> => (await ask(topic, 'a')).map(({ answer }) => answer);
+    for (const order of ['use', 'build'] as const) at(1).channel.tell(order);
+    expect(await answers(own.topic)).toEqual(['a 1', 'a 2', 'a 3']);
+    expect(await answers('new topic')).toEqual(['a of the next']);
+    at(1).channel.tell('use');
+    expect(await answers(own.topic)).toEqual(['a of the next', 'a 2', 'a 3']);
+    at(1).channel.tell('drop');
+    expect([await answers(own.topic), await answers('new topic')]).toEqual([['a 1', 'a 2', 'a 3'], []]);
+  });
+
   test('ask the part of their plugin in the parent, and get its errors', async () => {
     const askParent = (worker: number, message: unknown): Promise<unknown> => at(worker).channel.call('at parent', message, patienceMs);
     expect(await askParent(1, 1)).toBe('Error: The plugin "test/plugin" runs nothing in the parent process.');

@@ -6,13 +6,21 @@ import { WorkerPeers } from '../../../core/workers/peers.ts';
 const withinMs = 900;
 const number = Number(process.argv[2]);
 const channel = new Channel(process);
-const peers = new WorkerPeers(channel, number).forGateway().of('test/plugin');
+const all = new WorkerPeers(channel, number);
+const peers = all.forGateway().of('test/plugin');
 peers.on('news', (message, from) => channel.tell('heard', [message, from]));
 peers.answer('name', (message) => {
   if (message === 'never') return new Promise(() => {});
   if (message === 'fail') throw new Error('not in the mood');
   return `${String(message)} ${number}`;
 });
+let next = all.forGateway();
+channel.on('use', () => all.use());
+channel.on('build', () => {
+  next = all.forGateway();
+  for (const topic of ['name', 'new topic']) next.of('test/plugin').answer(topic, (message) => `${String(message)} of the next`);
+});
+channel.on('drop', () => next.release());
 channel.on('echo', (message) => message);
 channel.on('broadcast', (message) => peers.broadcast('news', message));
 channel.on('tell', (to) => peers.tell(to as number, 'news', 'for you'));
