@@ -52,7 +52,7 @@ const advice: Readonly<Record<string, string>> = {
 };
 
 export function translatePortkey({ source, catalogue }: FromPortkey): Draft {
-  const draft = new Draft(source, []);
+  const draft = new Draft(source, keptKeysIn(source.value));
   const root = snake(source.value);
   noteOthers(root, { path: [], known: ofConfigs, draft });
   const targets = targetsOf(root, [], draft);
@@ -117,22 +117,51 @@ function noteOthers(fields: Fields, { path, known, draft }: Others): void {
   for (const name of Object.keys(fieldsOf(fields['override_params']))) if (name !== 'model') draft.note([...path, 'override_params', name], 'the gateway sets no parameters for its callers: let them send it, or set it in a plugin at `normalise`');
 }
 
-function targetOf(fields: Fields, path: Path, draft: Draft): Target[] {
-  const slug = textOf(fields['virtual_key']) ?? textOf(fields['provider']) ?? '';
+interface Named {
+  readonly slug: string;
+  /** The text that tells the vendor. */
+  readonly vendor: string;
+  readonly model: string | null;
+  /** The variable with the key, where Portkey keeps it. */
+  readonly variable: string | null;
+  readonly at: Path;
+}
+
+/** `@slug/model`. The names of Cloudflare's models begin with @cf/ and @hf/. */
+const ofAccount = /^@(?!(?:cf|hf)\/)([^/]+)\/(.+)$/;
+
+/** What a target says about its account and its model. `@slug/model` in place of the model names both. */
+function namedIn(fields: Fields): Named {
+  const model = textOf(fieldsOf(fields['override_params'])['model']);
+  const [, own, rest = null] = ofAccount.exec(model ?? '') ?? [];
+  if (own !== undefined) return { slug: `@${own}`, vendor: own, model: rest, variable: keyOf(own), at: ['override_params', 'model'] };
+  const [kept, provider] = [textOf(fields['virtual_key']), textOf(fields['provider'])];
+  const slug = kept ?? provider ?? '';
   const bare = slug.replace(/^@/, '');
+  const isKept = slug.startsWith('@') || fields['virtual_key'] !== undefined;
+  return { slug, vendor: provider?.replace(/^@/, '') ?? bare, model, variable: isKept ? keyOf(bare) : null, at: [kept === null ? 'provider' : 'virtual_key'] };
+}
+
+const keyOf = (slug: string): string => `${variableOf(slug)}_API_KEY`;
+
+/** The variables of all keys that Portkey keeps. A key that stands in the file must not get one of these names. */
+function keptKeysIn(value: unknown): string[] {
+  const inside = listOf(Array.isArray(value) ? value : Object.values(fieldsOf(value))).flatMap(keptKeysIn);
+  return [...[namedIn(snake(fieldsOf(value))).variable ?? []].flat(), ...inside];
+}
+
+function targetOf(fields: Fields, path: Path, draft: Draft): Target[] {
+  const { slug, variable, at, ...named } = namedIn(fields);
   // the name of a virtual key or of an integration often begins with the vendor's
-  const named = textOf(fields['provider'])?.replace(/^@/, '') ?? bare;
-  const vendor = byLength.find((name) => named === name || named.startsWith(`${name}-`));
+  const vendor = byLength.find((name) => named.vendor === name || named.vendor.startsWith(`${name}-`));
   const prefix = vendor === undefined ? undefined : prefixes[vendor];
   if (vendor === undefined || prefix === undefined) {
     return leave(`the vendor of ${slug === '' ? 'a target without a provider' : slug} is not known. If it speaks chat completions: a provider with \`dialect: openai-chat\` and its \`base_url\``, path, draft);
   }
-  const isKept = slug.startsWith('@') || fields['virtual_key'] !== undefined;
-  const variable = `${variableOf(bare)}_API_KEY`;
-  if (isKept) draft.note([...path, fields['virtual_key'] === undefined ? 'provider' : 'virtual_key'], `its key is in Portkey: set ${variable} to the key of the vendor`, slug);
+  if (variable !== null) draft.note([...path, ...at], `its key is in Portkey: set ${variable} to the key of the vendor`, slug);
   const deployment = textOf(fields['deployment_id']) ?? textOf(fields['azure_deployment_id']);
-  const model = textOf(fieldsOf(fields['override_params'])['model']) ?? deployment;
-  const params = paramsOf(fields, { key: isKept ? `os.environ/${variable}` : null, vendor });
+  const model = named.model ?? deployment;
+  const params = paramsOf(fields, { key: variable === null ? null : `os.environ/${variable}`, vendor });
   const account = vendors[prefix]?.(new Given(deployment ?? model ?? '*', params, { path, draft }));
   if (account === undefined || typeof account === 'string') return leave(account ?? `there is no dialect for ${vendor}`, path, draft);
   const weight = numberOf(fields['weight']);

@@ -76,6 +76,18 @@ describe('a config of Portkey', () => {
     expect(loaded.ok && loaded.config.routing.models.get('groups')).toMatchObject({ candidates: [{ model: 's1' }, { model: 's2' }], rules: [{ when: { 'meta.plan': 'paid' }, candidates: [{ model: 'l1' }, { model: 'l2' }] }] });
   });
 
+  test('takes the account from a model that names it, as @slug/model', async () => {
+    const { loaded, notes } = await importedPortkey('p.json', '{ "strategy": { "mode": "fallback" }, "targets": [\n{ "override_params": { "model": "@openai-prod/gpt-4o" } },\n{ "provider": "openai", "override_params": { "model": "@anthropic-prod/claude-haiku-4-5" } }] }');
+    expect(loaded.ok && targets(loaded.config)).toEqual(['gpt-4o: openai/gpt-4o 1', 'claude-haiku-4-5: anthropic/claude-haiku-4-5 1']);
+    expect(notes.slice(0, 2)).toEqual([['2', 'openai', 'OPENAI'], ['3', 'anthropic', 'ANTHROPIC']].map(([line, slug, name]) => `${line}: @${slug}-prod: its key is in Portkey: set ${name}_PROD_API_KEY to the key of the vendor`));
+  });
+
+  test('gives a key of the file and a key in Portkey two variables', async () => {
+    const { text, loaded } = await importedPortkey('p.json', '{ "targets": [{ "provider": "openai", "apiKey": "SECRET-1", "override_params": { "model": "a" } }, { "provider": "@openai", "override_params": { "model": "b" } }] }');
+    expect(loaded.ok && targets(loaded.config)).toEqual(['a: openai/a 1', 'b: openai-2/b 1']);
+    expect(text).toContain('openai: { api_key: "${OPENAI_API_KEY_2}" }');
+  });
+
   test('of one target is a policy of one model', async () => {
     const { config } = await of('single.json');
     expect(targets(config)).toEqual(['gemini-2.5-flash: vertex/gemini-2.5-flash 1']);
