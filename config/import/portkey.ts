@@ -80,21 +80,36 @@ function policyName({ source, models, notes }: Draft): string {
 interface Target extends Deployment {
   /** Its own name, and those of the targets around it. */
   readonly names: readonly unknown[];
+  /** Whether it gets a share of the requests, by the weight in `params`. */
+  readonly isShared?: true;
+  /** Whether it is asked only when another target does not answer. */
+  readonly isStandby?: true;
 }
 
 /** All targets, including nested ones. */
 function targetsOf(fields: Fields, path: Path, draft: Draft): Target[] {
   const { targets } = fields;
   if (!Array.isArray(targets)) return targetOf(fields, path, draft);
-  const isShared = fieldsOf(fields['strategy'])['mode'] === 'loadbalance';
-  return targets.flatMap((raw, at) => {
+  const { mode } = fieldsOf(fields['strategy']);
+  const groups = targets.map((raw, at): Target[] => {
     const inner = withModelOf(fields, snake(fieldsOf(raw)));
     const place = [...path, 'targets', at];
-    if (isShared && (numberOf(inner['weight']) ?? 1) <= 0) return leave('its weight is 0, so it gets no requests', place, draft);
-    if (Array.isArray(inner['targets'])) draft.note([...place, 'targets'], 'policies do not stand in policies: its targets stand in one list with the others');
+    const weight = numberOf(inner['weight']) ?? 1;
+    if (mode === 'loadbalance' && weight <= 0) return leave('its weight is 0, so it gets no requests', place, draft);
+    if (Array.isArray(inner['targets'])) draft.note([...place, 'targets'], 'policies do not stand in policies: its targets stand beside the others, as candidates or as fallbacks');
     else noteOthers(inner, { path: place, known: ofTargets, draft });
-    return targetsOf(inner, place, draft).map((target) => ({ ...target, names: [inner['name'], ...target.names] }));
+    const group = targetsOf(inner, place, draft).map((target) => ({ ...target, names: [inner['name'], ...target.names] }));
+    return mode === 'loadbalance' ? shared(group, weight) : group;
   });
+  const first = groups.findIndex(({ length }) => length > 0);
+  return mode === 'fallback' ? groups.flatMap((group, at) => (at === first ? group : group.map((target) => ({ ...target, isStandby: true as const })))) : groups.flat();
+}
+
+/** A group of targets that gets this share of the requests. */
+function shared(group: readonly Target[], share: number): Target[] {
+  const weightOf = ({ isStandby, isShared, params }: Target): number => (isStandby ? 0 : isShared ? (numberOf(params['weight']) ?? 1) : 1);
+  const sum = group.reduce((all, target) => all + weightOf(target), 0);
+  return group.map((target) => (target.isStandby ? target : { ...target, isShared: true, params: { weight: Number(((share * weightOf(target)) / sum).toPrecision(6)) } }));
 }
 
 /** A target without a model takes that of the target around it. */
@@ -197,13 +212,17 @@ interface Strategy {
 function writeStrategy(policy: Record<string, unknown>, root: Fields, { targets, draft, isPolicy }: Strategy): void {
   const strategy = snake(fieldsOf(root['strategy']));
   const mode = textOf(strategy['mode']) ?? 'single';
-  policy['strategy'] = mode === 'loadbalance' ? 'weighted' : 'ordered';
+  const isShared = targets.some((target) => target.isShared && !target.isStandby);
+  policy['strategy'] = isShared ? 'weighted' : 'ordered';
   if (strategy['on_status_codes'] !== undefined) draft.note(['strategy', 'on_status_codes'], 'the next target is asked after 429, 5xx, a time-out, a broken connection, a refused key or an empty account');
   if (!isPolicy) {
     if (mode === 'conditional') draft.note(['strategy', 'conditions'], '`rules` of a policy choose among models: give the targets override_params.model');
     return;
   }
-  policy['candidates'] = mode === 'conditional' ? defaultOf(strategy, targets) : candidatesOf(targets, mode === 'loadbalance');
+  const [standby, front] = isShared && mode !== 'conditional' ? [targets.filter((target) => target.isStandby), targets.filter((target) => !target.isStandby)] : [[], targets];
+  policy['candidates'] = mode === 'conditional' ? defaultOf(strategy, targets) : candidatesOf(front, isShared);
+  const fallbacks = new Set(standby.map(({ group }) => group).filter((model) => front.every(({ group }) => group !== model)));
+  if (fallbacks.size > 0) policy['fallbacks'] = [...fallbacks];
   if (mode === 'conditional') policy['rules'] = rulesOf(strategy, targets, draft);
 }
 

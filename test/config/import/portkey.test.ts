@@ -35,7 +35,7 @@ describe('a config of Portkey', () => {
   test('with shares is a weighted policy, with all targets in one list', async () => {
     const { config, notes } = await of('load-balance.json');
     expect(targets(config)).toEqual(['gpt-4o-mini: openai/gpt-4o-mini 0.7', 'gpt-4o-mini: openai-2/gpt-4o-mini 0.1', 'llama-3.3-70b-versatile: groq/llama-3.3-70b-versatile 1']);
-    expect(config.routing.models.get('load-balance')).toMatchObject({ strategy: 'weighted', candidates: [{ model: 'gpt-4o-mini', weight: 0.8 }, { model: 'llama-3.3-70b-versatile' }] });
+    expect(config.routing.models.get('load-balance')).toMatchObject({ strategy: 'weighted', candidates: [{ model: 'gpt-4o-mini', weight: 0.8 }, { model: 'llama-3.3-70b-versatile', weight: 0.2 }] });
     expect(notes.filter((note) => note.includes('left out')).map((note) => note.slice(0, 15))).toEqual(['8: targets[3]: ']);
     expect(notes.find((note) => note.includes('input_guardrails'))).toContain('10: input_guardrails: a plugin at `normalise`');
   });
@@ -74,6 +74,30 @@ describe('a config of Portkey', () => {
     const strategy = '{ "mode": "conditional", "conditions": [{ "query": { "metadata.plan": { "$eq": "paid" } }, "then": "large" }], "default": "small" }';
     const { loaded } = await importedPortkey('groups.json', `{ "strategy": ${strategy}, "targets": ${JSON.stringify(groups)} }`);
     expect(loaded.ok && loaded.config.routing.models.get('groups')).toMatchObject({ candidates: [{ model: 's1' }, { model: 's2' }], rules: [{ when: { 'meta.plan': 'paid' }, candidates: [{ model: 'l1' }, { model: 'l2' }] }] });
+  });
+
+  const asks = (model: string, more: object = {}): object => ({ provider: 'groq', api_key: 'a', override_params: { model }, ...more });
+  const policyOf = async (config: object): Promise<unknown> => {
+    const { loaded } = await importedPortkey('p.json', JSON.stringify(config));
+    return loaded.ok && loaded.config.routing.models.get('p');
+  };
+
+  test('with shares of groups divides each share in its group; what a group asks after its first target is a fallback', async () => {
+    const pair = { strategy: { mode: 'loadbalance' }, weight: 0.8, targets: [asks('a', { weight: 3 }), asks('b')] };
+    const chain = { strategy: { mode: 'fallback' }, targets: [asks('c'), asks('d'), asks('a')], weight: 0.2 };
+    expect(await policyOf({ strategy: { mode: 'loadbalance' }, targets: [pair, chain] })).toMatchObject({
+      strategy: 'weighted', candidates: [{ model: 'a', weight: 0.6 }, { model: 'b', weight: 0.2 }, { model: 'c', weight: 0.2 }], fallbacks: [{ model: 'd' }],
+    });
+  });
+
+  test('with fallbacks for a group with shares keeps the shares', async () => {
+    const pair = { strategy: { mode: 'loadbalance' }, targets: [asks('a', { weight: 3 }), asks('b', { weight: 1 })] };
+    expect(await policyOf({ strategy: { mode: 'fallback' }, targets: [pair, asks('c', { weight: 5 })] })).toMatchObject({ strategy: 'weighted', candidates: [{ model: 'a', weight: 3 }, { model: 'b', weight: 1 }], fallbacks: [{ model: 'c' }] });
+  });
+
+  test('counts a target without a weight as one share', async () => {
+    const { loaded } = await importedPortkey('p.json', JSON.stringify({ strategy: { mode: 'loadbalance' }, targets: [asks('a', { weight: 3 }), asks('a', { api_key: 'b' })] }));
+    expect(loaded.ok && targets(loaded.config)).toEqual(['a: groq/a 3', 'a: groq-2/a 1']);
   });
 
   test('takes the account from a model that names it, as @slug/model', async () => {
