@@ -242,7 +242,7 @@ function defaultOf(strategy: Fields, targets: readonly Target[]): unknown[] {
 function rulesOf(strategy: Fields, targets: readonly Target[], draft: Draft): object[] {
   return listOf(strategy['conditions']).map(fieldsOf).flatMap(({ query, then }, at) => {
     const path = ['strategy', 'conditions', at];
-    const when = Object.entries(fieldsOf(query)).map(([field, test]) => [metadataName(field), textOf(fieldsOf(test)['$eq'])] as const);
+    const when = Object.entries(fieldsOf(query)).map(([field, test]) => [metadataName(field), textOf(test) ?? textOf(fieldsOf(test)['$eq'])] as const);
     const named = targets.filter(({ names }) => names.includes(then ?? ''));
     if (when.length === 0 || named.length === 0 || when.some(([field, value]) => field === null || value === null)) {
       draft.note(path, 'left out: a rule compares metadata with a value ($eq) and names a target of this file; key, tokens, tools, images and reasoning too (docs/staying-up.md)');

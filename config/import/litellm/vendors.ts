@@ -52,7 +52,7 @@ const openai: Vendor = (given) => {
   const base = given.text('api_base', 'base_url') ?? '';
   if (openaiOwn.test(base)) return { ...common, name: 'openai', entry: { dialect: 'openai', api_key: given.secret('api_key', 'OPENAI_API_KEY') ?? '${OPENAI_API_KEY}', ...headers } };
   const key = given.secret('api_key', 'OPENAI_COMPATIBLE_API_KEY');
-  if (key === null) given.draft.note([...given.path, 'api_base'], 'LiteLLM sends OPENAI_API_KEY to this server; here it gets no key. If it needs one: api_key of its provider', base);
+  if (key === null) given.draft.note([...given.path, 'api_base'], 'the file has no key for this server, so it gets none here, not OPENAI_API_KEY either. If it needs one: api_key of its provider', base);
   const own = openaiModels.test(model) ? 'openai' : 'openai-chat';
   return { ...common, name: 'openai-compatible', entry: { dialect: own, base_url: addressed(given, base, ''), api_key: key ?? 'none', ...headers } };
 };

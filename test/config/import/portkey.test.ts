@@ -112,6 +112,17 @@ describe('a config of Portkey', () => {
     expect(text).toContain('openai: { api_key: "${OPENAI_API_KEY_2}" }');
   });
 
+  test('compares metadata with a value without an operator', async () => {
+    const strategy = { mode: 'conditional', conditions: [{ query: { 'metadata.plan': 'paid' }, then: 'a' }], default: 'b' };
+    expect(await policyOf({ strategy, targets: [asks('a', { name: 'a' }), asks('b', { name: 'b' })] })).toMatchObject({ candidates: [{ model: 'b' }], rules: [{ when: { 'meta.plan': 'paid' }, candidates: [{ model: 'a' }] }] });
+  });
+
+  test('has no word about another gateway in its notes', async () => {
+    const { notes } = await importedPortkey('p.json', '{ "provider": "openai", "custom_host": "http://own/v1", "override_params": { "model": "a" } }');
+    expect(notes.join('\n')).not.toContain('LiteLLM sends');
+    expect(notes).toContainEqual(expect.stringContaining('so it gets none here'));
+  });
+
   test('of one target is a policy of one model', async () => {
     const { config } = await of('single.json');
     expect(targets(config)).toEqual(['gemini-2.5-flash: vertex/gemini-2.5-flash 1']);
