@@ -42,18 +42,29 @@ const advice: Readonly<Record<string, string>> = {
   extra_headers: '`headers` of the provider take texts only',
 };
 
-/** Reads the list. Entries that the gateway cannot ask are noted. */
-export function readDeployments(draft: Draft): Deployment[] {
+/** Reads the list. Entries that the gateway cannot ask are noted. @param named names that the routing of the file asks for */
+export function readDeployments(draft: Draft, named: readonly string[]): Deployment[] {
   const credentials = new Map(listOf(draft.source.value['credential_list']).map(fieldsOf).map((entry) => [entry['credential_name'], fieldsOf(entry['credential_values'])]));
-  return listOf(draft.source.value['model_list']).flatMap((raw, at) => {
+  const all = listOf(draft.source.value['model_list']).map((raw, at): Read => {
     const entry = fieldsOf(raw);
     const own = fieldsOf(entry['litellm_params']);
     const params = { ...credentials.get(own['litellm_credential_name']), ...own };
-    const one = { group: textOf(entry['model_name']) ?? textOf(params['model']) ?? '', path: ['model_list', at, 'litellm_params'], params, info: fieldsOf(entry['model_info']) };
-    if (params['model'] !== '*') return readOne(one, draft);
-    draft.note([...one.path, 'model'], `every vendor was open by its prefix; here are ${usualVendors.join(', ')}. For others add a provider and { id: "NAME/*", providers: [{ providerId: NAME }] }`);
-    return usualVendors.flatMap((vendor) => readOne({ ...one, group: `${vendor}/*`, params: { ...params, model: `${vendor}/*` } }, draft));
+    return { group: textOf(entry['model_name']) ?? textOf(params['model']) ?? '', path: ['model_list', at, 'litellm_params'], params, info: fieldsOf(entry['model_info']) };
   });
+  return [...all.flatMap((one) => (one.params['model'] === '*' ? readEvery(one, draft) : readOne(one, draft))), ...[...new Set(named)].flatMap((name) => behindWildcard(name, all)).flatMap((one) => readOne(one, draft))];
+}
+
+function readEvery(one: Read, draft: Draft): Deployment[] {
+  draft.note([...one.path, 'model'], `every vendor was open by its prefix; here are ${usualVendors.join(', ')}. For others add a provider and { id: "NAME/*", providers: [{ providerId: NAME }] }`);
+  return usualVendors.flatMap((vendor) => readOne({ ...one, group: `${vendor}/*`, params: { ...one.params, model: `${vendor}/*` } }, draft));
+}
+
+/** The entries for a name that only a wildcard of the list has. Aliases and fallbacks name models, so such a name becomes a model of its own. */
+function behindWildcard(name: string, all: readonly Read[]): Read[] {
+  if (name.includes('*') || all.some(({ group, info }) => group === name || info['id'] === name)) return [];
+  const fitting = all.filter(({ group }) => /^[^*]*\*$/.test(group) && name.startsWith(group.slice(0, -1)));
+  const longest = Math.max(...fitting.map(({ group }) => group.length));
+  return fitting.filter(({ group }) => group.length === longest).map((one) => ({ ...one, group: name, params: { ...one.params, model: String(one.params['model']).replace('*', () => (one.params['model'] === '*' ? name : name.slice(longest - 1))) } }));
 }
 
 type Read = Pick<Deployment, 'group' | 'path' | 'params' | 'info'>;

@@ -1,7 +1,7 @@
 /** Fallbacks. LiteLLM asks the fallbacks of a fallback too, before the next one; here they become one list. */
 import type { Draft, Place } from '../draft.ts';
 import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
-import { textsOf } from '../foreign.ts';
+import { textOf, textsOf } from '../foreign.ts';
 import type { Deployment } from './deployments.ts';
 import { settingOf } from './sections.ts';
 
@@ -36,6 +36,13 @@ export function writeFallbacks(draft: Draft, groups: FallbackGroups): void {
   if (context !== null) draft.note(context.path, 'here they are fallbacks like the others; a prompt that is too long goes on to those with a larger context_length');
   const ofContent = settingOf(draft, 'content_policy_fallbacks');
   if (ofContent !== null) draft.note(ofContent.path, 'has no counterpart: what a filter of a provider refuses is told to the caller');
+}
+
+/** All names in the fallbacks: those that have some, and those that are asked then. */
+export function fallbackNames(draft: Draft): string[] {
+  const entries = ['fallbacks', 'context_window_fallbacks'].flatMap((kind) => listOf(settingOf(draft, kind)?.value).map(fieldsOf));
+  const names = (value: unknown): string[] => [value].flat().flatMap((one) => textOf(typeof one === 'string' ? one : fieldsOf(one)['model']) ?? []);
+  return [...entries.flatMap((entry) => Object.entries(entry).flatMap(([group, fallbacks]) => [group, ...names(fallbacks)])), ...names(settingOf(draft, 'default_fallbacks')?.value)];
 }
 
 /** LiteLLM follows five. */

@@ -7,7 +7,7 @@ import { numberOf, textOf, textsOf } from '../foreign.ts';
 import { amountsOf } from './deployments.ts';
 import { budgetOf } from './budgets.ts';
 import type { Groups } from './fallbacks.ts';
-import { mostAttempts, writeFallbacks } from './fallbacks.ts';
+import { fallbackNames, mostAttempts, writeFallbacks } from './fallbacks.ts';
 import { settingOf } from './sections.ts';
 
 /** Settings that both sections may have and this file reads. */
@@ -48,11 +48,20 @@ function writeStrategy(draft: Draft, { ids, deployments }: Groups): string {
   return name;
 }
 
+/** The group that an alias names. */
+const targetOf = (target: unknown): string => textOf(target) ?? textOf(fieldsOf(target)['model']) ?? '';
+
+/** All names of models in aliases and fallbacks, except for the aliases themselves. */
+export function namesIn(draft: Draft): string[] {
+  const aliases = fieldsOf(settingOf(draft, 'model_group_alias')?.value);
+  return [...Object.values(aliases).map(targetOf), ...fallbackNames(draft)].filter((name) => !Object.hasOwn(aliases, name));
+}
+
 function writeAliases(draft: Draft, { ids }: Groups): void {
   const setting = settingOf(draft, 'model_group_alias');
   for (const [alias, target] of Object.entries(fieldsOf(setting?.value))) {
     const path = [...(setting?.path ?? []), alias];
-    const group = textOf(target) ?? textOf(fieldsOf(target)['model']) ?? '';
+    const group = targetOf(target);
     const id = ids.get(group);
     const item = id === undefined ? undefined : draft.models.get(id);
     if (id === undefined || item === undefined || id.endsWith('*')) draft.note(path, `left out: no model of this file is called ${group}`);
@@ -116,7 +125,10 @@ function writeDeploymentLimits(draft: Draft, { deployments }: Groups, isEnforced
     const amounts = { ...amountsOf(member, isEnforced), ...(typeof budget === 'object' && budget !== null && { budget }) };
     if (typeof budget === 'string') draft.note([...path, 'max_budget'], budget);
     if (Object.keys(amounts).length === 0) continue;
-    const isAlone = deployments.filter((other) => other.providerId === providerId).length === 1;
+    const same = deployments.filter((other) => other.providerId === providerId);
+    // a wildcard and the names behind it are one entry of the file
+    const isAlone = same.every((other) => other.path[1] === path[1]);
+    if (isAlone && same[0] !== member) continue;
     if (isAlone) draft.limits.push({ value: { by: 'provider', match: providerId, ...amounts }, remark: draft.where(path) });
     else draft.note(path, `limits count by provider, and ${providerId} serves other models too: give this model a provider of its own, or limit by model`, `limits of ${member.group}`);
   }

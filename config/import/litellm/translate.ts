@@ -8,7 +8,7 @@ import type { Deployment } from './deployments.ts';
 import { readDeployments } from './deployments.ts';
 import { variablesOf } from './given.ts';
 import { writeModels } from './models.ts';
-import { writeRouting } from './routing.ts';
+import { namesIn, writeRouting } from './routing.ts';
 import { writeSettings } from './settings.ts';
 import { writeKeys } from './virtual-keys.ts';
 
@@ -22,7 +22,7 @@ interface FromLitellm {
 
 export function translate({ source, keys, catalogue }: FromLitellm): Draft {
   const draft = new Draft(source, variablesOf(source.value));
-  const deployments = readDeployments(draft);
+  const deployments = readDeployments(draft, namesIn(draft));
   const ids = writeModels(deployments, new CatalogueFacts(catalogue), draft);
   writeSettings(draft);
   writeRouting(draft, { ids, deployments });

@@ -64,6 +64,23 @@ describe('a setting', () => {
   });
 });
 
+describe('a name that only a wildcard has', () => {
+  const wildcards = 'model_list:\n  - { model_name: a, litellm_params: { model: groq/a } }\n  - { model_name: "openai/*", litellm_params: { model: "openai/*", api_key: os.environ/OWN, max_parallel_requests: 3 } }\n  - { model_name: "*", litellm_params: { model: "*" } }\n';
+
+  test('is a model of its own where it has fallbacks, is one, or has an alias', async () => {
+    const { loaded, notes } = await imported(`${wildcards}router_settings:\n  model_group_alias: { usual: openai/gpt-4o, usual-2: usual }\n  fallbacks: [{ a: [openai/gpt-4o, { model: mistral/m }, usual, a-*] }, { openai/o3: [a] }]\n  default_fallbacks: [openai/gpt-4o-mini]\n`);
+    if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
+    const { models, routing, limits } = loaded.config;
+    expect(models.flatMap(({ id, aliases, providers }) => providers.map(({ providerId, externalId }) => [id, aliases, `${providerId}/${externalId}`]))).toEqual([
+      ['a', [], 'groq/a'], ['openai/gpt-4o', ['usual'], 'openai/gpt-4o'], ['mistral/m', [], 'mistral/m'], ['openai/o3', [], 'openai/o3'], ['openai/gpt-4o-mini', [], 'openai/gpt-4o-mini'],
+    ]);
+    expect(routing.models.get('a')?.fallbacks.map(({ model }) => model)).toEqual(['openai/gpt-4o', 'openai/gpt-4o-mini', 'mistral/m']);
+    expect(routing.models.get('openai/o3')?.fallbacks[0]?.model).toBe('a');
+    expect(limits.map(({ by, match, concurrent }) => [by, match, concurrent])).toEqual([['provider', 'openai', 3]]);
+    expect(notes.filter((note) => note.includes('left out')).map((note) => note.split(': ')[1])).toEqual(['router_settings.model_group_alias.usual-2', 'fallback a-*']);
+  });
+});
+
 describe('an entry of model_list', () => {
   const entry = (params: string, more = ''): string => `model_list: [{ model_name: a, litellm_params: { ${params} }${more} }]\n`;
 
