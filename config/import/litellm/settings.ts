@@ -3,7 +3,7 @@ import { said } from '../catalogue-facts.ts';
 import type { Draft, Place } from '../draft.ts';
 import { literal, reference } from '../draft.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
-import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
+import { fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { countOf, numberOf, textOf, textsOf } from '../foreign.ts';
 import { budgetOf } from './budgets.ts';
 import { Given, written } from './given.ts';
@@ -30,6 +30,7 @@ export function writeSettings(draft: Draft): void {
     if (name === 'environment_variables') for (const variable of Object.keys(fieldsOf(section))) draft.note([name, variable], 'put it into the environment, or into .env beside the file');
     else draft.note([name], sections[name] ?? 'has no counterpart');
   }
+  if (isCachedInRedis(fieldsOf(value['litellm_settings']))) draft.redis ??= reference('REDIS_URL');
   const stored = fieldsOf(value['general_settings'])['store_prompts_in_spend_logs'] === true;
   draft.plugin('log/journal', { store: 'sqlite', bodies: stored, retention_days: retentionOf(fieldsOf(value['general_settings'])['maximum_spend_logs_retention_period']) });
   if (!stored) draft.notes.push({ line: 0, what: 'log/journal', todo: 'LiteLLM keeps no prompts and answers in its log, so `bodies` is false here; true shows them on the dashboard' });
@@ -98,19 +99,28 @@ const cached: Read = (value, { draft, section, path }) => {
 /** Places outside of the process in which LiteLLM keeps exact repeats. */
 const otherStores = new Set(['s3', 'gcs', 'disk', 'azure-blob']);
 
+const isCachedInRedis = ({ cache, cache_params: params }: Fields): boolean => cache === true && isFields(params) && (textOf(params['type']) ?? 'redis') === 'redis';
+
 const cacheParams: Read = (value, { draft, path, section }) => {
   const params = fieldsOf(value);
   if (section['cache'] !== true) return;
   const type = textOf(params['type']) ?? 'redis';
   const seconds = countOf(params['ttl']);
   if (seconds !== null) draft.plugin('stream/cache', { ttl_seconds: seconds });
-  if (type === 'redis') writeRedis(params, { draft, path });
+  if (isCachedInRedis(section)) writeRedis(params, { draft, path });
   else if (type !== 'local') draft.note([...path, 'type'], otherStores.has(type) ? 'kept in memory, or in Redis' : 'only exact repeats are answered from the cache, in memory or in Redis', type);
   for (const name of ['namespace', 'supported_call_types', 'max_connections', 'similarity_threshold']) if (params[name] !== undefined) draft.note([...path, name], name === 'supported_call_types' ? 'chat, messages, responses and embeddings are cached' : 'has no counterpart');
 };
 
-/** One address in place of host, port and password. The cache and the router may name the same Redis. */
+/** The cache and the router may name the same Redis, and one of them may leave the address to the environment. The cache is read first. */
 function writeRedis(params: Fields, { draft, path }: Place): void {
+  const url = redisUrl(params, { draft, path });
+  if (draft.redis !== null && url !== null && draft.redis !== url) draft.note(path, 'limits, the cache and all else share one Redis: the address of the cache came along, this one did not', `the Redis of ${path[0]}`);
+  draft.redis ??= url;
+}
+
+/** One address in place of host, port and password. Null: none is written. */
+function redisUrl(params: Fields, { draft, path }: Place): string | null {
   for (const name of ['redis_startup_nodes', 'sentinel_nodes', 'service_name', 'gcp_service_account']) {
     if (params[name] !== undefined) draft.note([...path, name], 'one Redis is asked, at one address: write redis: { url: … }');
   }
@@ -122,12 +132,10 @@ function writeRedis(params: Fields, { draft, path }: Place): void {
   const name = given.text('username', 'redis_username') ?? '';
   if (password !== null && password !== 'none') draft.note(path, 'in an address, other characters than letters, digits and - . _ ~ of a password are written as %XX', 'the password of Redis');
   const access = password === null || password === 'none' ? '' : `${name}:${password}@`;
-  draft.redis = url ?? (host === null ? reference('REDIS_URL') : `${params['ssl'] === true ? 'rediss' : 'redis'}://${access}${host}:${port}${database === null ? '' : `/${database}`}`);
+  return url ?? (host === null ? null : `${params['ssl'] === true ? 'rediss' : 'redis'}://${access}${host}:${port}${database === null ? '' : `/${database}`}`);
 }
 
-const redisOfRouter: Read = (_, { draft, path, section }) => {
-  if (draft.redis === null) writeRedis(section, { draft, path: path.slice(0, 1) });
-};
+const redisOfRouter: Read = (_, { draft, path, section }) => writeRedis(section, { draft, path: path.slice(0, 1) });
 
 const identity: Read = (value, { draft, path }) => draft.note(path, `tokens of other issuers need a plugin at \`auth\`${typeof value === 'string' ? ', instead of this file' : ''}`);
 

@@ -28,6 +28,8 @@ describe('a setting', () => {
     ['router_settings: { routing_strategy: cost-based-routing }', ({ routing }) => routing.default.strategy, 'cheapest'],
     ['router_settings: { redis_url: os.environ/REDIS_URL }', ({ redis }) => redis?.url.reveal(), 'redis://redis-url.example'],
     ['router_settings: { redis_host: h, redis_db: 2 }', ({ redis }) => redis?.url.reveal(), 'redis://h:6379/2'],
+    ['litellm_settings: { cache: true, cache_params: { type: redis } }\nrouter_settings: { redis_host: h }', ({ redis }) => redis?.url.reveal(), 'redis://h:6379'],
+    ['litellm_settings: { cache: true, cache_params: { host: h } }\nrouter_settings: { redis_host: other }', ({ redis }) => redis?.url.reveal(), 'redis://h:6379'],
     ['litellm_settings: { cache: true }', ({ routing, redis }) => [routing.default.cache, redis], [true, null]],
     ['litellm_settings: { cache: true, cache_params: { type: local } }', ({ routing, redis }) => [routing.default.cache, redis], [true, null]],
     ...[['24h', 1], ['90d', 90], ['2w', 14], ['3600s', 1]].map(([period, days]): [string, (config: Config) => unknown, unknown] => [`general_settings: { maximum_spend_logs_retention_period: ${period} }`, ({ plugins }) => plugins.find(({ use }) => use === 'log/journal')?.with, expect.objectContaining({ retention_days: days })]),
@@ -62,6 +64,12 @@ describe('a setting', () => {
   test.each(['drop_params: true', 'set_verbose: true', 'modify_params: true', 'cache: false', 'callbacks: [prometheus]'])('%s needs nothing', async (setting) => {
     expect(await noteOf(`${one}litellm_settings: { ${setting} }\n`)).toBe(undefined);
   });
+});
+
+test('a second Redis, of the router, is listed, and the same one is not', async () => {
+  const redisNotes = async (router: string): Promise<readonly string[]> => (await imported(`${one}litellm_settings: { cache: true, cache_params: { host: h } }\nrouter_settings: { ${router} }\n`)).notes.filter((note) => note.includes('the Redis of'));
+  expect(await redisNotes('redis_host: other')).toEqual(['3: the Redis of router_settings: limits, the cache and all else share one Redis: the address of the cache came along, this one did not']);
+  expect(await redisNotes('redis_host: h, redis_port: 6379')).toEqual([]);
 });
 
 describe('a name that only a wildcard has', () => {
