@@ -173,7 +173,7 @@ function asked({ record: { request }, isPrivate }: Traced): Attributes {
 
 /** The attributes for the answer. The record has the answer of the last attempt, so only that attempt gets them. */
 function aboutAnswer({ externalId }: AttemptResult, traced: Traced): Attributes {
-  const { id, request, response, usage, usageEstimated, reasoningEstimated } = traced.record;
+  const { id, path, request, response, usage, usageEstimated, reasoningEstimated } = traced.record;
   const about: Attributes = {
     'gen_ai.response.model': response === null ? null : text(externalId),
     'gen_ai.usage.input_tokens': int(usage.promptTokens),
@@ -182,7 +182,8 @@ function aboutAnswer({ externalId }: AttemptResult, traced: Traced): Attributes 
   if (request?.ask !== undefined) return about;
   return {
     ...about,
-    'gen_ai.response.id': response === null ? null : text(`chatcmpl-${id}`),
+    // the other doors make ids of another form, and `gateway.request.id` finds their requests
+    'gen_ai.response.id': response === null || !/\/chat\/completions\/*$/.test(path) ? null : text(`chatcmpl-${id}`),
     'gen_ai.response.finish_reasons': texts(response?.choices.map(({ finish }) => finishWord(finish))),
     'gen_ai.usage.output_tokens': int(usage.completionTokens),
     'gen_ai.usage.reasoning.output_tokens': int(usage.reasoningTokens),

@@ -95,6 +95,18 @@ describe('a request', () => {
     });
   });
 
+  it.each([
+    ['/v1/messages', { max_tokens: 9, messages: [{ role: 'user', content: 'a' }] }],
+    ['/v1/responses', { input: 'a' }],
+    ['/v1/completions', { prompt: 'a' }],
+  ])('at %s has no id of chat completions, because its reply has another one', async (path, body) => {
+    const { gateway, spans } = await exporter(oneUpstream((await provider(answers({ ...completion('a'), usage }))).url));
+    expect((await gateway.post({ model: 'plain', ...body }, { path })).status).toBe(200);
+    const { attributes } = last(await spans());
+    expect(attributes).toMatchObject({ 'gen_ai.response.model': 'plain-1', 'gen_ai.usage.input_tokens': 100 });
+    expect(attributes).not.toHaveProperty('gen_ai.response.id');
+  });
+
   it('marks its usage as an estimate where it is one', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider(answers({ ...completion('a'), usage: undefined }))).url));
     await gateway.chat({});
