@@ -40,6 +40,8 @@ export function formatDollars(pico: bigint): string {
 
 // cost: a catalogue has few different prices, and each is parsed once
 const prices = new Map<string, bigint | null>();
+/** safety: every reload of the config may bring other prices. */
+const mostPrices = 10_000;
 
 /** A price of the config in pico-dollars; null where it is not known. */
 export function price(text: string | undefined): bigint | null {
@@ -47,6 +49,7 @@ export function price(text: string | undefined): bigint | null {
   const known = prices.get(text);
   if (known !== undefined) return known;
   const read = parseDollars(text) ?? null;
+  if (prices.size >= mostPrices) prices.clear();
   prices.set(text, read);
   return read;
 }
