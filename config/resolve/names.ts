@@ -37,7 +37,10 @@ export function resolveNames({ models, absent, policies }: Named, findings: Find
       else if (ids.has(alias)) findings.error(place, `"${alias}" is the id of another model`, 'leave the alias out');
       else if (owner === entry.id) findings.error(place, `"${alias}" is in the list twice`, 'leave one of them out');
       else if (owner !== undefined) findings.error(place, `"${alias}" is also an alias of the model "${owner}"`, 'leave one of them out');
-      else aliases.set(alias, entry.id);
+      else {
+        if (alias.includes('*')) findings.warn(place, `"${alias}" is one name, and its * stands for no other names`, 'write each name without a *');
+        aliases.set(alias, entry.id);
+      }
     });
   }
   const withCandidates = [...policies.values()].filter(hasCandidates);
