@@ -41,9 +41,10 @@ export function writeFallbacks(draft: Draft, groups: FallbackGroups): void {
 /** All names in the fallbacks: those that have some, and those that are asked then. */
 export function fallbackNames(draft: Draft): string[] {
   const entries = ['fallbacks', 'context_window_fallbacks'].flatMap((kind) => listOf(settingOf(draft, kind)?.value).map(fieldsOf));
-  const names = (value: unknown): string[] => [value].flat().flatMap((one) => textOf(typeof one === 'string' ? one : fieldsOf(one)['model']) ?? []);
-  return [...entries.flatMap((entry) => Object.entries(entry).flatMap(([group, fallbacks]) => [group, ...names(fallbacks)])), ...names(settingOf(draft, 'default_fallbacks')?.value)];
+  return [...entries.flatMap((entry) => Object.entries(entry).flatMap(([group, fallbacks]) => [group, ...modelsIn(fallbacks)])), ...modelsIn(settingOf(draft, 'default_fallbacks')?.value)];
 }
+
+const modelsIn = (fallbacks: unknown): string[] => [fallbacks].flat().flatMap((one) => textOf(typeof one === 'string' ? one : fieldsOf(one)['model']) ?? []);
 
 /** LiteLLM follows five. */
 const deepest = 5;

@@ -113,7 +113,7 @@ describe('a config of Portkey', () => {
   });
 
   test('compares metadata with a value without an operator', async () => {
-    const strategy = { mode: 'conditional', conditions: [{ query: { 'metadata.plan': 'paid' }, then: 'a' }], default: 'b' };
+    const strategy: unknown = JSON.parse('{ "mode": "conditional", "conditions": [{ "query": { "metadata.plan": "paid" }, "then": "a" }], "default": "b" }');
     expect(await policyOf({ strategy, targets: [asks('a', { name: 'a' }), asks('b', { name: 'b' })] })).toMatchObject({ candidates: [{ model: 'b' }], rules: [{ when: { 'meta.plan': 'paid' }, candidates: [{ model: 'a' }] }] });
   });
 
