@@ -67,7 +67,8 @@ function checkParts(main: Reading, { overrides, isGuarded, bound }: Pick<ServerF
   const block = main.value['server'] as ServerBlock;
   const place = (...path: Path): Place => ({ source: main.source, path: ['server', ...path] });
   const ifSound = <Name extends keyof ServerBlock>(name: Name, check: (value: ServerBlock[Name]) => void): void => (findings.isSound(place(name)) ? check(block[name]) : undefined);
-  ifSound('host', (written) => judgeHost(overrides.host ?? written, { isGuarded, bound }, (text, fix) => findings.error(place('host'), text, fix)));
+  const { host: given } = overrides;
+  ifSound('host', (written) => judgeHost(given ?? written, { isGuarded, bound, isGiven: given !== undefined }, (text, fix) => findings.error(place('host'), text, fix)));
   ifSound('allowed_hosts', (names) => {
     for (const [at, name] of names.entries()) {
       if (/^[\w.-]+$/.test(name)) continue;
@@ -93,15 +94,15 @@ function checkParts(main: Reading, { overrides, isGuarded, bound }: Pick<ServerF
   });
 }
 
-/** Reports a host that is not valid, and one at which other machines could reach a gateway without keys. */
-function judgeHost(host: string, { isGuarded, bound }: Pick<ServerFacts, 'isGuarded' | 'bound'>, report: (text: string, fix: string) => void): void {
+/** Reports a host that is not valid, and one at which other machines could reach a gateway without keys. `isGiven`: the command line says it, and not the file. */
+function judgeHost(host: string, { isGuarded, bound, isGiven }: Pick<ServerFacts, 'isGuarded' | 'bound'> & { readonly isGiven: boolean }, report: (text: string, fix: string) => void): void {
   if (isIP(host) === 0 && !/^[\w.-]+$/.test(host)) {
     const [, inBrackets, name = inBrackets] = /^(?:\w+:\/\/)?(?:\[([^\]]+)\]|([^\s:/*[\]]+))(?:[:/]|$)/.exec(host) ?? [];
     // a name with other letters has a form in ASCII
     const known = name === undefined || isIP(name) > 0 ? name : domainToASCII(name) || undefined;
     report('is neither an IP address nor a name: it has no brackets, scheme or port', `write ${known ?? '0.0.0.0 for all addresses of this machine'}`);
   } else if (!isGuarded && !isLoopback(host)) {
-    report(`other machines can reach the gateway on ${host}, and there are no keys`, 'add `keys`, or write host: 127.0.0.1');
+    report(`other machines can reach the gateway on ${isGiven ? '--host ' : ''}${host}, and there are no keys`, `add \`keys\`, or ${isGiven ? 'start with --host' : 'write host:'} 127.0.0.1`);
   } else if (!isGuarded && bound !== null && !isLoopback(bound.address)) {
     // safety: a reload closes no port, so without keys the gateway would be open to every machine that reaches it now
     report(`the running gateway listens on ${bound.address} until it is restarted, where other machines can reach it, and there are no keys`, 'keep `keys`, or restart the gateway with this file');

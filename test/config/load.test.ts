@@ -368,7 +368,7 @@ describe('the command line', () => {
     const good = await loadConfig(file, { ...options(), overrides: { port: 5000 } });
     const open = await loadConfig(file, { ...options(), overrides: { host: '0.0.0.0' } });
     expect(good.ok && good.config.server.port).toBe(5000);
-    expect(open.ok ? [] : open.problems.map(({ message }) => message)).toEqual(['other machines can reach the gateway on 0.0.0.0, and there are no keys']);
+    expect(open.ok ? [] : open.problems.map(({ message, hint }) => [message, hint])).toEqual([['other machines can reach the gateway on --host 0.0.0.0, and there are no keys', 'add `keys`, or start with --host 127.0.0.1']]);
   });
 
   test('names a file that is not there', async () => {
