@@ -155,15 +155,15 @@ describe.concurrent('workers', () => {
     gateway.write(config({ limits: { keep_alive_ms: 1000 } }, odd));
     await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
     expect(times(gateway.output().stderr, 'serves no model with the id "nobody"')).toBe(2);
-    await expect.poll(hashes).not.toContain(before);
+    await expect.poll(hashes).toEqual([expect.not.stringMatching(before)]);
     const good = await hashes();
-    expect(good).toHaveLength(1);
     gateway.write(config({ limits: { keep_alive_ms: 1000 } }, { plugins: ['no/such'] }));
     await expect.poll(() => gateway.output().stderr).toContain('there is no plugin');
     await clients.more();
     await clients.stop();
     expect(clients.faults).toEqual([]);
-    expect(await hashes()).toEqual(good);
+    // a worker that the machine has not run for two seconds is not asked, and may be the last to use the changed config
+    await expect.poll(hashes).toEqual(good);
     expect([times(gateway.output().stderr, 'config reloaded'), times(gateway.output().stderr, 'the changed config is not used')]).toEqual([1, 1]);
     const shown = async (): Promise<{ loadedAt: number; reload: { problems: string | null } | null; reloads: object[] }> => JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as never;
     // each worker has got the message
@@ -245,7 +245,8 @@ describe.concurrent('workers', () => {
     await gateway.stop();
   });
 
-  test('show the whole machine, whichever worker answers: metrics, status and the live tail', async ({ expect }) => {
+  // a record is there at once only where its worker answers the others within 300 ms
+  test('show the whole machine, whichever worker answers: metrics, status and the live tail', { retry: 2 }, async ({ expect }) => {
     const gateway = await start(config({}, measured));
     const { url } = gateway;
     const tail = new AbortController();
@@ -270,9 +271,11 @@ describe.concurrent('workers', () => {
     const scrape = async (): Promise<string> => (await ask(`${url}/metrics`, { headers: admin })).text;
     const requests = (text: string): number => Number(/^gateway_requests_total\{[^}]*outcome="answered"[^}]*\} (\d+)$/m.exec(text)?.[1]);
     const costs = (text: string): string => /^gateway_cost_dollars_total\{[^}]*\} (\S+)$/m.exec(text)?.[1] ?? '';
+    // of a worker that does not answer within two seconds, the metrics show what it answered before
+    await expect.poll(async () => requests(await scrape())).toBe(14);
     const one = await scrape();
-    const [of, cost] = [requests(one), costs(one)];
-    expect([of, requests(await scrape()), requests(await scrape())]).toEqual([14, 14, 14]);
+    const cost = costs(one);
+    expect([requests(one), requests(await scrape()), requests(await scrape())]).toEqual([14, 14, 14]);
     expect(one.match(/^process_resident_memory_bytes\{worker="\d"\}/gm)).toHaveLength(2);
     expect(times(one, '# TYPE gateway_requests_total counter')).toBe(1);
     const [first = 0] = workersOf(gateway);
@@ -300,8 +303,8 @@ describe.concurrent('workers', () => {
   });
 
   test('serve their requests and end when their parent is killed', async ({ expect }) => {
-    // this process stays alive when the parent is killed: otherwise the stdin of the test and all workers would end
-    const gateway = await start(config({}, logged), {}, { by: ['sh', '-c', '"$@"; exec sleep 30', 'sh'] });
+    // the shell stays alive when the parent is killed: otherwise the stdin of the test and all workers would end
+    const gateway = await start(config({}, logged), {}, { by: underShell });
     const [parent = 0] = workersOf(gateway);
     const workers = childrenOf(parent);
     expect(workers).toHaveLength(2);
@@ -320,9 +323,17 @@ describe.concurrent('workers', () => {
     const gateway = await start(config());
     const [first = 0, second = 0] = workersOf(gateway);
     const streams = await begun(gateway.url, '[[words:50]] [[pace:50]]');
+    // the first worker cannot end before the client of this stream leaves
+    let held = await OpenStream.open(gateway.url);
+    while (!held.isAt(first)) {
+      held.leave();
+      held = await OpenStream.open(gateway.url);
+    }
     process.kill(first, 'SIGTERM');
-    await expect.poll(() => workersOf(gateway).length).toBe(3);
+    await expect.poll(() => workersOf(gateway)).toEqual([first, second, expect.any(Number)]);
     expect((await Promise.all(streams.map((stream) => stream.text()))).map((text) => text.endsWith('data: [DONE]\n\n'))).toEqual([true, true, true, true]);
+    await held.more();
+    held.leave();
     await expect.poll(() => workersOf(gateway).filter(isAlive)).toEqual([second, expect.any(Number)]);
     expect((await chat(gateway.url, 'hello')).status).toBe(200);
     expect(await gateway.stop()).toBe(0);
@@ -381,20 +392,39 @@ describe.concurrent('a start with workers', () => {
   });
 });
 
+/** A connection to the worker with this process id, on which one request after the other is sent. */
+async function connectionTo(pid: number, url: string): Promise<Agent> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  await ask(`${url}/health/live`, { agent });
+  const [socket] = Object.values({ ...agent.sockets, ...agent.freeSockets }).flatMap((sockets) => sockets ?? []);
+  if (hasConnection(pid, socket?.localPort ?? 0)) return agent;
+  agent.destroy();
+  return await connectionTo(pid, url);
+}
+
 describe.concurrent('a worker', () => {
   test('slows guesses of the admin key that other workers saw, and knows which sessions ended there', async ({ expect }) => {
     const gateway = await start(config({}, { ...withPages, keys: [{ name: 'one', key: 'the-only-caller-of-the-test' }] }));
     const { url } = gateway;
-    const guess = async (): Promise<number> => {
+    /** Sends a wrong key to a worker: its answer takes as long as the worker delays it, or longer. */
+    const guess = async (agent: Agent): Promise<number> => {
       const began = performance.now();
-      await ask(`${url}/api/status`, { headers: { authorization: 'Bearer wrong-wrong-wrong-wrong' } });
+      await ask(`${url}/api/status`, { headers: { authorization: 'Bearer wrong-wrong-wrong-wrong' }, agent });
       return performance.now() - began;
     };
-    for (let at = 0; at < 6; at++) await guess();
-    // by then the other worker knows of the sixth
-    await pause(500);
-    // the seventh of all workers; a single worker has seen four
-    expect(await guess()).toBeGreaterThan(400);
+    const [first = 0, second = 0] = workersOf(gateway);
+    const [one, other] = [await connectionTo(first, url), await connectionTo(second, url)];
+    for (let at = 0; at < 7; at++) await guess(one);
+    // alone, it would answer its first five at once
+    const took: number[] = [];
+    for (let at = 0; at < 5 && !took.some((ms) => ms > 400); at++) {
+      // the news of the other worker's guesses may be on the way
+      await pause(500);
+      took.push(await guess(other));
+    }
+    expect(Math.max(...took)).toBeGreaterThan(400);
+    one.destroy();
+    other.destroy();
     const page = { 'sec-fetch-site': 'same-origin' };
     const signedIn = await ask(`${url}/api/session`, { body: { key: adminKey }, headers: page });
     const cookie = String(signedIn.headers['set-cookie']).split(';', 1)[0] ?? '';
