@@ -129,7 +129,7 @@ function makeCommands(): void {
   script('npm', `case "npm $*" in ${skips} 'npm run gateway -- '*) shift 3; exec gateway "$@";; esac\necho "npm $* is not known to this test" >&2; exit 1`);
   // the live tail has no end; where the page shows refusals, any answer is enough
   const ending = 'code=$?\n[ "$code" = 28 ] && [[ "$*" == */logs/stream* ]] && exit 0\n[ "${REFUSES:-}" = yes ] && exit 0\nexit $code';
-  script('curl', `limit=20; [[ "$*" == */logs/stream* || "\${REFUSES:-}" = yes ]] && limit=1\nargs=()\nfor arg in "$@"; do arg="\${arg//localhost:4000/127.0.0.1:${gateway.port}}"; args+=("\${arg//127.0.0.1:4000/127.0.0.1:${gateway.port}}"); done\n/usr/bin/curl -sS --fail-with-body --globoff --max-time $limit "\${args[@]}"\n${ending}`);
+  script('curl', `limit=200; [[ "$*" == */logs/stream* || "\${REFUSES:-}" = yes ]] && limit=1\nargs=()\nfor arg in "$@"; do arg="\${arg//localhost:4000/127.0.0.1:${gateway.port}}"; args+=("\${arg//127.0.0.1:4000/127.0.0.1:${gateway.port}}"); done\n/usr/bin/curl -sS --fail-with-body --globoff --max-time $limit "\${args[@]}"\n${ending}`);
   for (const command of Object.keys(unrun).filter((one) => !one.includes(' '))) script(command, 'exit 0');
   for (const name of tools) script(name, `PATH=/usr/bin:/bin exec ${name} "$@"`);
 }

@@ -286,7 +286,7 @@ describe.each([['TypeScript', (name: string) => `./${name}.ts`], ['JavaScript', 
     expect((await ask(gateway.url, {}, asAcme)).headers.get('x-quota-remaining')).toBe('0');
     const refused = await ask(gateway.url, {}, asAcme);
     expect([refused.status, refused.headers.get('x-quota-remaining'), await refused.json()]).toMatchObject([429, '0', { error: { code: 'tenant_quota_exceeded', type: 'rate_limit_error' } }]);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await (await fetch(`${gateway.url}/quotas`, { headers: asAdmin })).json()).toEqual({ acme: 0 });
   });
 

@@ -114,7 +114,6 @@ describe.concurrent('gateway restart', () => {
     expect(await long.text()).toContain('[DONE]');
     await expect.poll(() => isAlive(first)).toBe(false);
     const asked = [long.headers.get('x-request-id') ?? '', ...clients.flatMap(({ ids }) => ids)];
-    expect(asked.length).toBeGreaterThan(50);
     const missing = async (): Promise<string[]> => {
       const stored = await idsIn(url);
       return asked.filter((id) => !stored.has(id));
@@ -128,7 +127,8 @@ describe.concurrent('gateway restart', () => {
     await gateway.stop();
   });
 
-  test('serves one more request on an idle connection of the former process, and closes it with the reply', async ({ expect }) => {
+  // the former process closes a connection after a silence of ten seconds, and a pause of the machine may be longer
+  test('serves one more request on an idle connection of the former process, and closes it with the reply', { retry: 2 }, async ({ expect }) => {
     const gateway = await start(mock(), {}, { by: underShell });
     const bytes = `GET /health/ready HTTP/1.1\r\nhost: localhost\r\n\r\n`;
     let answer = '';
@@ -175,10 +175,11 @@ describe.concurrent('gateway restart', () => {
     const folder = dirname(gateway.file);
     const config = mock();
     gateway.write({ ...config, server: { ...(config['server'] as object), data_dir: './other' } });
-    await expect.poll(() => existsSync(join(folder, 'other/running'))).toBe(true);
+    const listed = (): string[] => readdirSync(join(folder, 'other/running'));
+    await expect.poll(listed).toEqual([expect.stringMatching(/\.json$/)]);
     expect(processesOf(gateway)).toEqual([]);
     rmSync(join(folder, 'other'), { recursive: true });
-    await expect.poll(() => existsSync(join(folder, 'other/running'))).toBe(true);
+    await expect.poll(listed).toEqual([expect.stringMatching(/\.json$/)]);
     const { code, stdout } = await restart(gateway);
     expect([code, stdout]).toEqual([0, expect.stringContaining(`serves at ${gateway.url}`)]);
     gateway.child.stdin?.end();

@@ -191,9 +191,10 @@ describe.concurrent('gateway doctor', () => {
     const sentinel = await startRedis(undefined, { sentinelOf: 1 });
     opened.push(() => void redis.stop(), () => void sentinel.stop());
     const said = async (url: string) => (await examined({ redis: { url } })).lines.filter((line) => / redis /.test(line));
-    expect(await said(redis.url)).toEqual(['✓ redis answers']);
-    expect(await said(`${redis.url}/99`)).toEqual(['✗ redis cannot be used: no_database → end redis.url with the number of a database that it has and its user may select']);
-    expect(await said(sentinel.url)).toEqual(['✗ redis cannot be used: sentinel → set redis.url to the address of the primary, or to one that follows it; a Sentinel keeps no data']);
+    // a Redis that the machine does not run for a second does not answer
+    await expect.poll(() => said(redis.url)).toEqual(['✓ redis answers']);
+    await expect.poll(() => said(`${redis.url}/99`)).toEqual(['✗ redis cannot be used: no_database → end redis.url with the number of a database that it has and its user may select']);
+    await expect.poll(() => said(sentinel.url)).toEqual(['✗ redis cannot be used: sentinel → set redis.url to the address of the primary, or to one that follows it; a Sentinel keeps no data']);
   });
 
   it('tells a small disk from one on which even deleting fails', ({ expect }) => {
