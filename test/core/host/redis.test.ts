@@ -20,15 +20,22 @@ interface Scene {
   readonly messages: () => string[];
 }
 
+/** A client that is connected: on a busy machine its time for that may be over before, and then another one tries. */
+async function connected(url: string, lines: string[], refusedForMs?: number): Promise<RedisClient> {
+  lines.length = 0;
+  const client = new RedisClient(new Secret(url), createLogger((line) => void lines.push(line)), refusedForMs);
+  onTestFinished(() => client[Symbol.dispose]());
+  await client.open();
+  return client.isAway ? await connected(url, lines, refusedForMs) : client;
+}
+
 async function scene(refusedForMs?: number): Promise<Scene> {
   const redis = await startRedis();
   onTestFinished(() => redis.stop());
   const proxy = await proxyTo(redis.url);
   onTestFinished(() => proxy.close());
   const lines: string[] = [];
-  const client = new RedisClient(new Secret(proxy.url), createLogger((line) => void lines.push(line)), refusedForMs);
-  onTestFinished(() => client[Symbol.dispose]());
-  await client.open();
+  const client = await connected(proxy.url, lines, refusedForMs);
   const admin = new Redis(redis.url);
   onTestFinished(() => admin.disconnect());
   return { client, proxy, admin, messages: () => lines.map((line) => (JSON.parse(line) as { msg: string }).msg) };
@@ -79,12 +86,16 @@ test('reports that Redis without memory refuses writes, while it answers reads',
   await admin.config('SET', 'maxmemory', '1');
   await expect.poll(() => outcome(client.set('one', 'text', 60))).toContain('OOM command not allowed');
   expect(await inTime(() => client.get('one'))).toBeNull();
+  await expect.poll(async () => (await outcome(client.set('one', 'text', 60)), client.health())).toEqual({ connected: false, error: 'refused' });
   expect(client.isAway).toBe(false);
-  expect(await client.health()).toEqual({ connected: false, error: 'refused' });
   for (let at = 0; at < 4; at++) await outcome(client.set('one', 'text', 60));
 
   await admin.config('SET', 'maxmemory', '0');
-  await expect.poll(async () => (await outcome(client.set('one', 'text', 60)), messages())).toEqual(['Redis refuses commands; the data of these commands is not shared with other gateways', 'Redis accepts commands again']);
+  const accepted = 'Redis accepts commands again';
+  const told = (): string[] => messages().filter((message) => /refuses|accepts/.test(message));
+  await expect.poll(async () => (await outcome(client.set('one', 'text', 60)), told().at(-1))).toBe(accepted);
+  // on a busy machine it may have told this before, when the time of the first refusal was over
+  expect(new Set(told())).toEqual(new Set(['Redis refuses commands; the data of these commands is not shared with other gateways', accepted]));
   expect(await inTime(() => client.get('one'))).toBe('text');
   await expect.poll(() => client.health()).toEqual({ connected: true });
 });
