@@ -4,6 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as PlainServer } from 'node:net';
 import type { Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
+import { timeLimit } from '../cancellation.ts';
 import type { Server as ServerConfig } from '../config.ts';
 import { GatewayError } from '../errors.ts';
 import type { ServerLimits } from '../limits.ts';
@@ -260,12 +261,10 @@ async function drain({ server, sockets }: Open, services: readonly Service[], dr
   }, drainMs);
   const idle = setInterval(() => closeIdle({ server, sockets }), 100);
   // Node does not treat such a connection as idle, because it waits for the first request
-  const unused = setTimeout(() => {
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-  }, unusedMs);
+  const keepUnused = timeLimit(unusedMs, () => [...sockets].filter(({ bytesRead }) => bytesRead === 0).forEach((socket) => socket.destroy()));
   await allClosed(sockets);
   clearTimeout(stop);
-  clearTimeout(unused);
+  keepUnused();
   clearInterval(idle);
   server.close();
 }
