@@ -38,20 +38,24 @@ const faults: [string, Step, string][] = [
 
 const counted = `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
 
+/** Short limits. A pause of the machine may be longer, so their tests have `retry`. */
 const quick = routing({ first_byte: 2000, idle: 2000 });
+const streamHangs = streams([': hm\n\n'], { end: 'hang' });
+/** The limits for a provider that takes this step: short where only a limit ends its attempt. */
+const limitsFor = (step: Step): Record<string, unknown> => (step === hangs || step === streamHangs ? quick : routing());
 
 describe('the next candidate answers when the first one', () => {
-  it.each(faults)('%s', async (_, step, outcome) => {
+  it.each(faults)('%s', { retry: 2 }, async (_, step, outcome) => {
     const [one, two] = [await provider(step), await provider()];
-    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, quick));
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, limitsFor(step)));
     const response = await chat({});
     expect([response.status, response.headers.get('x-provider'), await contentOf(response)]).toEqual([200, 'two', 'hello']);
     expect(records[0]?.attempts.map((attempt) => [attempt.provider, attempt.outcome])).toEqual([['one', outcome], ['two', 'answered']]);
   });
 
-  it.each(faults)('%s to a request for a stream', async (_, step, outcome) => {
+  it.each(faults)('%s to a request for a stream', { retry: 2 }, async (_, step, outcome) => {
     const [one, two] = [await provider(step), await provider(streams(said('hel', 'lo')))];
-    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, quick));
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, limitsFor(step)));
     const { text, done, events } = await readEvents(await chat({ stream: true }));
     expect([text, done]).toEqual(['hello', true]);
     expect(new Set(events.map(({ model }) => model as string))).toEqual(new Set(['two/plain']));
@@ -65,17 +69,17 @@ describe('the next candidate answers when the first one', () => {
     ['counts tokens and then streams an error', streams([counted, `data: ${JSON.stringify({ error: { message: 'busy', type: 'overloaded_error' } })}\n\n`], { everyMs: 20 }), 'upstream_overloaded'],
     ['streams garbage first', streams(['data: {"cho\n\n']), 'upstream_invalid_response'],
     ['resets before its first event', streams([': hm\n\n'], { end: 'reset' }), 'upstream_truncated'],
-    ['streams comments and then hangs', streams([': hm\n\n'], { end: 'hang' }), 'upstream_idle_timeout'],
+    ['streams comments and then hangs', streamHangs, 'upstream_idle_timeout'],
     ['sends an event that is too large', streams([`data: ${'x'.repeat(4000)}\n\n`]), 'upstream_event_too_large'],
-  ])('%s', async (_, step, outcome) => {
+  ])('%s', { retry: 2 }, async (_, step, outcome) => {
     const [one, two] = [await provider(step), await provider(streams(said('hello')))];
-    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, { ...quick, server: { limits: { upstream_event: 2048 } } }));
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, { ...limitsFor(step), server: { limits: { upstream_event: 2048 } } }));
     const { text, done } = await readEvents(await chat({ stream: true }));
     expect([text, done]).toEqual(['hello', true]);
     expect(records[0]?.attempts.map((attempt) => attempt.outcome)).toEqual([outcome, 'answered']);
   });
 
-  it('begins a plain answer and falls silent', async () => {
+  it('begins a plain answer and falls silent', { retry: 2 }, async () => {
     const begins: Step = (response) => void response.writeHead(200, { 'content-type': 'application/json' }).write(' ');
     const [one, two] = [await provider(begins), await provider()];
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, quick));
@@ -111,7 +115,7 @@ describe('the next candidate answers when the first one', () => {
 
   it('has an answer larger than the limit', async () => {
     const [one, two] = [await provider(answers(completion('x'.repeat(5000)))), await provider()];
-    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, { ...quick, server: { limits: { upstream_body: 2048 } } }));
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, { server: { limits: { upstream_body: 2048 } } }));
     expect(await contentOf(await chat({}))).toBe('hello');
     expect(records[0]?.attempts[0]?.outcome).toBe('upstream_response_too_large');
   });
@@ -142,18 +146,17 @@ describe('a candidate that is not asked does not count for max_attempts', () => 
 });
 
 describe('a provider that thinks for long does not time out', () => {
-  const slow = routing({ first_byte: 2000, idle: 2000 });
-
-  it.each([['spaces before a plain answer', ' ', false], ['comments before a stream', ': thinking\n\n', true]])('while it sends %s', async (_, sign, stream) => {
+  it.each([['spaces before a plain answer', ' ', false], ['comments before a stream', ': thinking\n\n', true]])('while it sends %s', { retry: 2 }, async (_, sign, stream) => {
     const { url } = await provider(async (response) => {
       response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' });
-      for (let at = 0; at < 16; at++) {
+      // longer than its limits
+      for (let at = 0; at < 25; at++) {
         response.write(sign);
-        await pause(60);
+        await pause(100);
       }
       response.end(stream ? said('hello').join('') : JSON.stringify(completion('hello')));
     });
-    const { chat, records } = await gatewayOf(twoUpstreams(url, url, slow));
+    const { chat, records } = await gatewayOf(twoUpstreams(url, url, quick));
     expect(await (await chat({ stream })).text()).toContain('hello');
     expect(records[0]?.attempts).toMatchObject([{ outcome: 'answered' }]);
   });
@@ -163,7 +166,7 @@ describe('a redirect', () => {
   it('is not followed', async () => {
     const secret = await provider();
     const one = await provider((response) => void response.writeHead(302, { location: `${secret.url}/chat/completions` }).end());
-    const { chat } = await gatewayOf(twoUpstreams(one.url, one.url, quick));
+    const { chat } = await gatewayOf(twoUpstreams(one.url, one.url));
     expect((await errorOf(await chat({}))).code).toBe('upstream_redirect');
     expect(secret.asked).toEqual([]);
   });
@@ -212,7 +215,7 @@ describe('no other candidate is asked', () => {
 
 const both = async (first: Step, second: Step) => {
   const [one, two] = [await provider(first), await provider(second)];
-  return await gatewayOf(twoUpstreams(one.url, two.url, quick));
+  return await gatewayOf(twoUpstreams(one.url, two.url, limitsFor(second)));
 };
 
 describe('after several failures the caller gets', () => {
@@ -222,7 +225,7 @@ describe('after several failures the caller gets', () => {
     ['a fault of the request before a rate limit', fault(429), fault(400), 400, 'upstream_invalid_request'],
     ['a timeout as 504', fault(500), hangs, 504, 'upstream_timeout'],
     ['nothing of a refused credential', fault(401, { message: 'Incorrect API key provided: k1' }), fault(401, { message: 'Incorrect API key provided: k2' }), 502, 'upstream_auth_error'],
-  ])('%s', async (_, first, second, status, code) => {
+  ])('%s', { retry: 2 }, async (_, first, second, status, code) => {
     const { chat } = await both(first, second);
     const response = await chat({});
     const text = await response.text();

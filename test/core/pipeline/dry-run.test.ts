@@ -34,11 +34,11 @@ describe('a dry run', () => {
   });
 
   it('does not wait for the end of a rest, and says that the request itself would', async () => {
-    const up = await provider(answers({}, { status: 429, headers: { 'retry-after': '2' } }));
-    const gateway = await gatewayOf(oneUpstream(up.url));
+    const up = await provider(answers({}, { status: 429, headers: { 'retry-after': '50' } }));
+    const gateway = await gatewayOf(oneUpstream(up.url, { routing: { default: { retry: { same_target: 0, max_ms: 60_000 } } } }));
     expect((await gateway.chat({})).status).toBe(429);
     const { candidates } = await explained(gateway);
-    expect(candidates).toMatchObject([{ provider: 'up', standing: true, by: 'route/health', reason: expect.stringMatching(/; rests for [12] s \(rate limit\); the request waits until then$/) as string }]);
+    expect(candidates).toMatchObject([{ provider: 'up', standing: true, by: 'route/health', reason: expect.stringMatching(/; rests for \d+ s \(rate limit\); the request waits until then$/) as string }]);
     expect(up.asked).toHaveLength(1);
   });
 
@@ -74,14 +74,14 @@ describe('a dry run', () => {
   });
 
   it('shows which candidates are ruled out, and why', async () => {
-    const up = await provider(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after': '30' } }));
+    const up = await provider(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after': '300' } }));
     const two = await provider();
     const gateway = await gatewayOf(twoUpstreams(up.url, two.url, { routing: { default: { strategy: 'ordered' } } }));
     await gateway.chat({});
     const { candidates } = await explained(gateway);
     expect(candidates.map(({ provider: id, standing, by, reason }) => ({ id, standing, by, reason }))).toEqual([
       { id: 'two', standing: true, by: 'route/policy', reason: 'ordered: place 2 in the list' },
-      { id: 'one', standing: false, by: 'route/health', reason: expect.stringMatching(/^rests for (30|29) s \(rate limit\)$/) as string },
+      { id: 'one', standing: false, by: 'route/health', reason: expect.stringMatching(/^rests for \d+ s \(rate limit\)$/) as string },
     ]);
   });
 

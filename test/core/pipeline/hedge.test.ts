@@ -1,6 +1,7 @@
 /** `hedge_ms`: if the first target does not begin to answer, the next one is asked at the same time. Over real sockets. */
 import { describe, expect, it, vi } from 'vitest';
 import type { Chunk } from '../../../core/chat.ts';
+import type { AnyPlugin } from '../../../core/host/plugin.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { readEvents, twoUpstreams } from '../../_kit/gateway.ts';
@@ -21,10 +22,10 @@ interface Scene extends TestGateway {
   readonly two: ScriptedUpstream;
 }
 
-async function scene(first: Step, second: Step, more: Record<string, unknown> = {}): Promise<Scene> {
+async function scene(first: Step, second: Step, more: Record<string, unknown> = {}, plugins: readonly AnyPlugin[] = []): Promise<Scene> {
   const [one, two] = [await provider(first), await provider(second)];
   const policy = { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 }, ...more };
-  return { one, two, ...(await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: policy } }))) };
+  return { one, two, ...(await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: policy } }), { plugins })) };
 }
 
 const outcomes = ({ records }: TestGateway): string[][] | undefined => records[0]?.attempts.map(({ provider: id, outcome }) => [id, outcome]);
@@ -49,7 +50,12 @@ describe('hedging', () => {
   });
 
   it('keeps the first target where it begins before the second', async () => {
-    const gateway = await scene(after(150, answers(completion('from one'))), hangs);
+    const isBeside = Promise.withResolvers<void>();
+    const late: Step = async (response, asked) => {
+      await isBeside.promise;
+      await answers(completion('from one'))(response, asked);
+    };
+    const gateway = await scene(late, () => isBeside.resolve());
     expect(await contentOf(await gateway.chat({}))).toBe('from one');
     await gateway.two.asked[0]?.closed;
     expect(outcomes(gateway)).toEqual([['two', 'outrun'], ['one', 'answered']]);
@@ -81,7 +87,13 @@ describe('hedging', () => {
   });
 
   it('reports the failure where both fail, and counts both as calls', async () => {
-    const gateway = await scene(after(600, answers('no', { status: 500 })), answers({ error: { message: 'slow down' } }, { status: 429 }), { max_attempts: 2 });
+    const failed = Promise.withResolvers<void>();
+    const failsLast: Step = async (response, asked) => {
+      await failed.promise;
+      await answers('no', { status: 500 })(response, asked);
+    };
+    const telling = probe(({ hooks }) => hooks.attempted.tap(() => failed.resolve()));
+    const gateway = await scene(failsLast, answers({ error: { message: 'slow down' } }, { status: 429 }), { max_attempts: 2 }, [telling]);
     expect((await errorOf(await gateway.chat({}))).code).toBe('upstream_rate_limited');
     expect(outcomes(gateway)).toEqual([['two', 'upstream_rate_limited'], ['one', 'upstream_error']]);
   });
@@ -198,14 +210,15 @@ describe('a target that hangs', () => {
     const gateway = await gatewayOf({
       providers: Object.fromEntries(Object.entries({ one, two, three }).map(([id, { url }]) => [id, { dialect: 'openai-chat', base_url: url, api_key: `key-of-${id}` }])),
       models: [{ id: 'plain', free: true, providers: ['one', 'two', 'three'].map((providerId) => ({ providerId, externalId: 'plain-1' })) }],
-      routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 }, timeout_ms: { total: 10_000 } } },
+      routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 } } },
     });
     expect(await contentOf(await gateway.chat({}))).toBe('from three');
     await two.asked[0]?.closed;
     expect(outcomes(gateway)).toEqual([['one', 'upstream_error'], ['two', 'outrun'], ['three', 'answered']]);
   });
 
-  it('fails with the error of the other target, where that is a fault of the request', async () => {
+  // the first target has answered by the time that ends the second one, unless the machine pauses
+  it('fails with the error of the other target, where that is a fault of the request', { retry: 2 }, async () => {
     const isBeside = Promise.withResolvers<void>();
     const refuses: Step = async (response, asked) => {
       await isBeside.promise;
@@ -218,7 +231,7 @@ describe('a target that hangs', () => {
 
   it('is joined by another provider, and not by the next key of the same one', async () => {
     const [one, two] = [await provider(hangs), await provider(answers(completion('from two')))];
-    const config = twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 }, timeout_ms: { total: 10_000 } } } });
+    const config = twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 } } } });
     const gateway = await gatewayOf({ ...config, providers: { ...(config['providers'] as object), one: { dialect: 'openai-chat', base_url: one.url, api_key: ['first-key-of-one', 'second-key-of-one'] } } });
     expect(await contentOf(await gateway.chat({}))).toBe('from two');
     expect(one.asked).toHaveLength(1);

@@ -43,17 +43,17 @@ describe('requests of unknown callers:', () => {
   it('each reason has its own row', async () => {
     const gateway = await serving();
     await Promise.all([gateway.get('/nowhere'), gateway.chat({}), gateway.get('/nowhere'), gateway.chat({})]);
-    const codes = gateway.records.map(({ error }) => error?.code);
-    expect([codes.length, new Set(codes)]).toEqual([2, new Set(['missing_api_key', 'unknown_url'])]);
+    // each has another row where it comes more than a second later
+    expect(new Set(gateway.records.map(({ error }) => error?.code))).toEqual(new Set(['missing_api_key', 'unknown_url']));
   });
 
   it('a row has the number of requests that it stands for', async () => {
     const gateway = await serving();
-    for (let at = 0; at < 4; at++) await gateway.get('/nowhere');
-    await expect.poll(async () => { await gateway.get('/nowhere'); return gateway.records.length; }).toBe(2);
-    const [, second] = gateway.records;
-    expect(second?.standsFor).toBeGreaterThanOrEqual(5);
-    expect(second?.error?.message).toContain(`${(second?.standsFor ?? 0) - 1} more were refused for the same reason`);
+    let sent = 0;
+    const last = (): number => gateway.records.at(-1)?.standsFor ?? 0;
+    await expect.poll(async () => { await gateway.get('/nowhere'); sent++; return last(); }).toBeGreaterThan(1);
+    expect(gateway.records.reduce((sum, { standsFor }) => sum + (standsFor ?? 0), 0)).toBe(sent);
+    expect(gateway.records.at(-1)?.error?.message).toContain(`${last() - 1} more were refused for the same reason`);
   });
 });
 
