@@ -66,7 +66,7 @@ export async function startRedis(at?: number, { words = [], sentinelOf }: RedisS
     rmSync(folder, { recursive: true, force: true });
   };
   const isStopped = closeAtEndOfFile({ close: stop });
-  await reachable(port);
+  await reachable(port, child);
   return {
     url: `redis://127.0.0.1:${port}`,
     freeze: () => void child.kill('SIGSTOP'),
@@ -99,9 +99,9 @@ export async function startCluster(): Promise<RedisCluster> {
   return { nodes, stop: async () => void (await Promise.all(nodes.map((node) => node.stop()))) };
 }
 
-/** Resolves when something listens on the port. */
-export async function reachable(port: number): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+/** Resolves when something listens on the port. Throws where the process that is to listen there has ended. */
+async function reachable(port: number, child: ChildProcess): Promise<void> {
+  while (child.exitCode === null && child.signalCode === null) {
     const isOpen = await new Promise<boolean>((resolve) => {
       const socket = connect(port, '127.0.0.1', () => {
         socket.destroy();

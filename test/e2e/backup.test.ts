@@ -39,7 +39,7 @@ test('of two simultaneous backups into one folder one is made, and the other doe
 });
 
 test('a backup ends although records are stored all the time', async () => {
-  const database = new DatabaseSync(join(folder, 'data/logs.db'), { timeout: 5000 });
+  const database = new DatabaseSync(join(folder, 'data/logs.db'), { timeout: 60_000 });
   database.exec('pragma synchronous = off');
   const insert = database.prepare("insert into filling values (x'00')");
   const target = join(folder, 'beside');

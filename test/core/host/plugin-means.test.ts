@@ -239,11 +239,11 @@ describe('a tap', () => {
       await pause(200);
       await answers(completion('Hello.'))(response, asked);
     });
-    await gateway.chat({});
-    const timings = gateway.records[0]?.timings ?? {};
-    expect(timings['test/means']).toBeGreaterThan(15);
+    for (let times = 0; times < 3; times++) await gateway.chat({});
+    const timesOf = (plugin: string): number[] => gateway.records.map(({ timings }) => timings[plugin] ?? 0);
+    expect(Math.min(...timesOf('test/means'))).toBeGreaterThan(15);
     expect(gateway.gateway.spentMs().get('log/cost')).toBeGreaterThan(0);
-    // its other taps may take a moment in the first request
-    expect(timings['stream/upstream'] ?? 0).toBeLessThan(100);
+    // its other taps may take a moment in the first request, and a pause of the machine counts as theirs
+    expect(Math.min(...timesOf('stream/upstream'))).toBeLessThan(100);
   });
 });
