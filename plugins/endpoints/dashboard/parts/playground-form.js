@@ -11,11 +11,11 @@ const modelLabels = ['Model', 'Second model', 'Third model'];
 
 /** @typedef {import('./playground-request.js').Form} Form */
 
-/** @param {{ form: Form, set: (changes: Partial<Form>) => void, leaveOut: ((at: number) => void) | null, models: any, gatewayKey: string, setKey: (key: string) => void, hasTurns: boolean }} props `leaveOut` takes a model away; null while one answers */
-export function PlaygroundForm({ form, set, leaveOut, models, gatewayKey, setKey, hasTurns }) {
+/** @param {{ form: Form, set: (changes: Partial<Form>) => void, leaveOut: ((at: number) => void) | null, models: any, isLoading: boolean, gatewayKey: string, setKey: (key: string) => void, hasTurns: boolean }} props `leaveOut` takes a model away; null while one answers. `isLoading`: the list of models is not there yet */
+export function PlaygroundForm({ form, set, leaveOut, models, isLoading, gatewayKey, setKey, hasTurns }) {
   const text = (name) => ({ value: form[name], onInput: (event) => set({ [name]: event.target.value }) });
   return html`
-    <${Models} form=${form} set=${set} leaveOut=${leaveOut} models=${models} />
+    <${Models} form=${form} set=${set} leaveOut=${leaveOut} models=${models} isLoading=${isLoading} />
     <div class="fields">
       <label>Effort <select value=${form.effort} disabled=${form.budget !== ''} onChange=${(event) => set({ effort: event.target.value })}><option value="">not set</option>${[...new Set([...efforts, form.effort])].filter((effort) => effort !== '').map((effort) => html`<option key=${effort}>${effort}</option>`)}</select></label>
       <label>Budget <input type="number" min="1" placeholder="tokens" ...${text('budget')} /></label>
@@ -34,13 +34,13 @@ export function PlaygroundForm({ form, set, leaveOut, models, gatewayKey, setKey
 
 const Fold = ({ name, label, example, field }) => html`<details class="fold-more" open=${field.value !== ''}><summary>${name}</summary><textarea rows="6" class="mono" aria-label=${label} spellcheck="false" placeholder=${example} ...${field} /></details>`;
 
-function Models({ form, set, leaveOut, models }) {
+function Models({ form, set, leaveOut, models, isLoading }) {
   const { models: chosen } = form;
   const change = (at, name) => set({ models: chosen.map((one, index) => (index === at ? name : one)) });
   const others = choices(models, chosen[0]).filter((name) => !chosen.includes(name));
   return html`<div class="fields compared">${chosen.map((model, at) => html`<div key=${at}><label>${modelLabels[at]} <select value=${model} onChange=${(event) => change(at, event.target.value)}>${choices(models, model).map((name) => html`<option key=${name}>${name}</option>`)}</select></label>
       ${chosen.length > 1 && html`<button type="button" class="button button-plain" aria-label=${`Remove the ${modelLabels[at]?.toLowerCase()}`} disabled=${leaveOut === null} onClick=${() => leaveOut(at)}><${Icon} name="close" /></button>`}</div>`)}
-    ${chosen.length < modelLabels.length && html`<button type="button" class="link" onClick=${() => set({ models: [...chosen, others[0] ?? chosen[0]] })}>Compare with another model</button>`}</div>`;
+    ${chosen.length < modelLabels.length && html`<button type="button" class="link" disabled=${isLoading} onClick=${() => set({ models: [...chosen, others[0] ?? chosen[0]] })}>Compare with another model</button>`}</div>`;
 }
 
 /** @param {Blob} file @returns {Promise<string>} */

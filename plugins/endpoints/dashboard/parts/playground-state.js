@@ -37,27 +37,35 @@ async function loggedForm(id) {
   return { form: formOf(record.request, record.metadata), loss: lossOf(record) };
 }
 
-/** The draft, filled from the address: `replay` is the id of a logged request, `model` a name, `compare` adds two other models, and a form may be behind the `#`. `isDue`: it is to be sent without another click. @param {URLSearchParams} params @param {any} models */
+/** The draft, filled from the address: `replay` is the id of a logged request, `model` a name, `compare` adds two other models, and a form may be behind the `#`. `isFilled`: what the address names is in it. `isDue`: it is to be sent without another click. @param {URLSearchParams} params @param {any} models */
 function useDraft(params, models) {
   const [state, setState] = useState(params.has('model') ? { ...draft, form: { ...draft.form, models: [params.get('model') ?? ''] } } : draft);
   const [note, setNote] = useState(/** @type {string | null} */ (null));
   draft = state;
   const change = (/** @type {(before: Draft) => Partial<Draft>} */ changes) => setState((before) => (draft = { ...before, ...changes(before) }));
   const replay = params.get('replay');
+  const [hash] = useState(location.hash);
+  const source = replay ?? hash;
+  const [filled, setFilled] = useState('');
   const isCompared = params.has('compare');
   const [isDue, setDue] = useState(false);
   const isWaiting = isCompared && models === null;
   useEffect(() => {
     const fill = async () => {
-      const { form, loss } = replay === null ? { form: await formIn(location.hash), loss: null } : await loggedForm(replay);
+      const { form, loss } = replay === null ? { form: await formIn(hash), loss: null } : await loggedForm(replay);
       change(() => ({ form: isCompared ? { ...form, models: [...form.models.slice(0, 1), ...othersOf(models, form)] } : form, lanes: [[]] }));
       setNote(loss);
+      setFilled(source);
       // the note about what the request loses must be read before it is sent
       setDue(isCompared && replay !== null && isClicked(replay) && loss === null);
     };
-    if (!isWaiting && (replay !== null || location.hash !== '')) fill().catch(({ message }) => setNote(message));
+    const failed = ({ message }) => {
+      setNote(message);
+      setFilled(source);
+    };
+    if (!isWaiting && source !== '') fill().catch(failed);
   }, [replay, isWaiting]);
-  return { ...state, change, note, isDue, setDue };
+  return { ...state, change, note, isFilled: source === '' || filled === source, isDue, setDue };
 }
 
 /** The bytes of a text in UTF-8, one character for each byte, as `fetch` takes header values. @param {string} text */
@@ -68,7 +76,7 @@ const headersOf = (metadata, key) => ({ ...Object.fromEntries(Object.entries(met
 
 /** @param {URLSearchParams} params @param {{ data: any, loading: boolean }} asked the answer of `/api/models` */
 export function usePlayground(params, { data: models, loading }) {
-  const { form, lanes, key, results, change, note, isDue, setDue } = useDraft(params, models);
+  const { form, lanes, key, results, change, note, isFilled, isDue, setDue } = useDraft(params, models);
   const running = useRef(/** @type {AbortController | null} */ (null));
   useEffect(() => () => running.current?.abort('It ended when you left this page.'), []);
   const chosen = form.models.map((name, at) => (name === '' && at === 0 ? firstChoice(models) : name));
@@ -79,8 +87,8 @@ export function usePlayground(params, { data: models, loading }) {
   const asked = askedOf(form);
   const isEmpty = asked === null && (form.earlier.length === 0 || hasTurns);
   // where nobody chose a model, the list of models says which one is asked
-  const isChosen = form.models[0] !== '' || !loading;
-  const maySend = problem === null && !isRunning && !isEmpty && isChosen;
+  const isKnown = isFilled && (form.models[0] !== '' || !loading);
+  const maySend = problem === null && !isRunning && !isEmpty && isKnown;
   const set = (changes) => change((before) => ({ form: { ...before.form, ...changes } }));
   /** Takes a model away with its turns. */
   const leaveOut = (at) => change((before) => ({ form: { ...before.form, models: chosen.toSpliced(at, 1) }, lanes: before.lanes.toSpliced(at, 1) }));
@@ -115,5 +123,5 @@ export function usePlayground(params, { data: models, loading }) {
     if (asked === null) set(fieldsOf(begun) ?? {});
   };
   const sendResults = (at) => run([at], () => ({ turns: turnsOf(at), more: resultsOf(turnsOf(at), results) }));
-  return { form: { ...form, models: chosen }, key, results, note, metadata, problem, isRunning, hasTurns, maySend, body: bodyOf(0, turnsOf(0), nextOf(0)), turnsOf, change, set, leaveOut, send, again, startOver, sendResults, stop: () => running.current?.abort('You stopped it here.') };
+  return { form: { ...form, models: chosen }, key, results, note, metadata, problem, isRunning, hasTurns, isKnown, maySend, body: bodyOf(0, turnsOf(0), nextOf(0)), turnsOf, change, set, leaveOut, send, again, startOver, sendResults, stop: () => running.current?.abort('You stopped it here.') };
 }

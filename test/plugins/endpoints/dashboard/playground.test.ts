@@ -31,8 +31,11 @@ afterEach(async () => {
 const prompt = () => page.getByLabel('User', { exact: true });
 const button = (name: string) => page.getByRole('button', { name, exact: true });
 
+/** An answer that runs for longer than any test. */
+const endless = '[[words:100000]] [[pace:15]]';
+
 test('a request that is stopped is not sent again', async () => {
-  await prompt().fill('[[words:600]] [[pace:15]]');
+  await prompt().fill(endless);
   await button('Send').click();
   await page.locator('.answer .prose').last().waitFor();
   await button('Stop').click();
@@ -42,20 +45,70 @@ test('a request that is stopped is not sent again', async () => {
   expect([sent.length, (await page.locator('.answer').innerText()).length]).toEqual([1, length]);
 });
 
-test('a request waits for the list of models, because it would name a model that the config does not have', async () => {
-  const listed = Promise.withResolvers<void>();
-  await page.route('**/api/models', async (route) => {
-    await listed.promise;
+/** Answers of these addresses wait for the call of the returned function. */
+const held = async (addresses: string): Promise<() => void> => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  await page.route(addresses, async (route) => {
+    await promise;
     await route.continue();
   });
+  return resolve;
+};
+
+test('a request waits for the list of models, because it would name a model that the config does not have', async () => {
+  const listed = await held('**/api/models');
   await page.reload({ waitUntil: 'commit' });
   await prompt().fill('Hello');
   await page.keyboard.press('Control+Enter');
   expect(await button('Send').isDisabled()).toBe(true);
-  listed.resolve();
+  listed();
   await button('Send').click();
   await page.locator('.took').waitFor();
   expect(sent.map(({ body }) => body.model)).toEqual(['auto']);
+});
+
+test('a comparison and a shared link wait for the list of models too', async () => {
+  const listed = await held('**/api/models');
+  await page.reload({ waitUntil: 'commit' });
+  expect([await button('Compare with another model').isDisabled(), await button('Share').isDisabled()]).toEqual([true, true]);
+  listed();
+  await button('Compare with another model').click();
+  await expect.poll(() => page.locator('.compared select').evaluateAll((lists: any[]) => lists.map(({ value }) => value))).toEqual(['auto', 'mock']);
+  expect(await button('Share').isEnabled()).toBe(true);
+});
+
+test('where the page is opened again, an answer is not asked for again before the list of models is there', async () => {
+  await page.getByText('Tools', { exact: true }).click();
+  await page.getByLabel('Tools as JSON').fill('[{ "type": "function", "function": { "name": "get_weather" } }]');
+  await prompt().fill('[[tool]]');
+  await button('Send').click();
+  await page.getByLabel('Result of get_weather').waitFor();
+  await page.getByRole('link', { name: 'Config', exact: true }).click();
+  await page.locator('.plugins').waitFor();
+  const listed = await held('**/api/models');
+  await page.goBack();
+  expect([await button('Again').isDisabled(), await button('Send the result').isDisabled()]).toEqual([true, true]);
+  listed();
+  await button('Send the result').click();
+  await expect.poll(() => sent.length).toBe(2);
+});
+
+test('nothing is sent before the form has the logged request of the address', async () => {
+  const id = await scene.chat('Logged');
+  const read = await held('**/api/logs/*');
+  await page.goto(`${scene.gateway.url}/dashboard/playground?replay=${id}`);
+  await page.getByRole('option', { name: 'unpriced' }).waitFor({ state: 'attached' });
+  await page.keyboard.press('Control+Enter');
+  expect(await button('Send').isDisabled()).toBe(true);
+  read();
+  await button('Send').click();
+  await page.locator('.took').waitFor();
+  expect(sent.map(({ body: { messages: asked } }) => asked)).toEqual([[{ role: 'user', content: 'Logged' }]]);
+  // the same page without the request
+  await page.getByRole('link', { name: 'Playground', exact: true }).click();
+  await prompt().fill('Another');
+  await button('Send').click();
+  await expect.poll(() => sent.length).toBe(2);
 });
 
 test('a long answer is drawn now and then, and not at each of its pieces, so that the page reacts', async () => {
@@ -76,7 +129,7 @@ test('where the gateway goes away, an answer that has begun stays, and the words
   const own = await stage(mockConfig(), scene.browser);
   const other = await own.open('/dashboard/playground');
   const send = (name: string) => other.getByRole('button', { name, exact: true }).click();
-  await other.getByLabel('User', { exact: true }).fill('[[words:600]] [[pace:15]]');
+  await other.getByLabel('User', { exact: true }).fill(endless);
   await send('Send');
   await other.locator('.answer .prose').last().waitFor();
   await own.gateway.stop('SIGKILL');
@@ -88,7 +141,7 @@ test('where the gateway goes away, an answer that has begun stays, and the words
 });
 
 test('an answer that was running when the page was left says so', async () => {
-  await prompt().fill('[[words:600]] [[pace:15]]');
+  await prompt().fill(endless);
   await button('Send').click();
   await page.locator('.answer .prose').last().waitFor();
   await page.getByRole('link', { name: 'Models', exact: true }).click();
@@ -103,9 +156,8 @@ test('metadata in any script arrives as it was written', async () => {
   await page.getByLabel('Value', { exact: true }).first().fill('München 東京');
   await button('Send').click();
   await page.locator('.took').waitFor();
-  await scene.stored(1);
-  const { data } = (await (await fetch(`${scene.gateway.url}/api/logs?meta.city=${encodeURIComponent('München 東京')}`)).json()) as { data: { metadata: object }[] };
-  expect(data.map(({ metadata }) => metadata)).toEqual([{ city: 'München 東京' }]);
+  const found = async (): Promise<object[]> => ((await (await fetch(`${scene.gateway.url}/api/logs?meta.city=${encodeURIComponent('München 東京')}`)).json()) as { data: { metadata: object }[] }).data.map(({ metadata }) => metadata);
+  await expect.poll(found).toEqual([{ city: 'München 東京' }]);
 });
 
 test('a name that is not valid in a header is reported before a request is sent', async () => {
@@ -247,6 +299,7 @@ test('Compare runs a logged request unchanged on other models at once; its addre
   await page.getByRole('link', { name: 'Compare' }).click();
   await button('Stop all').click();
   await page.getByText('You stopped it here.').first().waitFor();
+  await expect.poll(() => sent.length).toBe(2);
   expect(sent.map(({ body: { messages: asked, seed, tool_choice }, headers }) => [{ messages: asked, seed, tool_choice }, headers['x-gateway-team']])).toEqual(sent.map(() => [{ messages: [{ role: 'user', content: 'Compare me' }], seed: 7, tool_choice: 'none' }, 'search']));
   expect(sent.map(({ body: { model } }) => model)).toEqual(['mock', 'unpriced']);
 });
