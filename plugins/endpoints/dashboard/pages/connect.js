@@ -18,7 +18,7 @@ const newMark = () => Math.random().toString(36).slice(2, 7);
 /** @param {{ params: URLSearchParams }} props */
 export function ConnectPage({ params }) {
   const [mark] = useState(newMark);
-  const { data: models } = useData('/api/models');
+  const { data: models, loading } = useData('/api/models');
   const model = params.get('model') ?? firstChoice(models);
   const clients = clientsOf({ base: `${location.origin}/v1`, model, mark, mayReason: mayReason(models, model) });
   const [name, , text] = clients.find(([one]) => one === params.get('client')) ?? clients[0];
@@ -31,7 +31,7 @@ export function ConnectPage({ params }) {
         <${Callers} since="24h" during="in the last 24 h" />
       </section>
       <section>
-        <${Watch} model=${model} mark=${mark} isMarked=${text.includes(mark)} />
+        <${Watch} model=${model} mark=${mark} isMarked=${text.includes(mark)} isKnown=${params.has('model') || !loading} />
         <section class="card needs"><header><h2>What every client needs</h2></header>
         <dl class="facts"><div><dt>Base URL</dt><dd><code>${location.origin}/v1</code></dd></div><div><dt>Key</dt><dd>one of <code>keys:</code> in the config, as a bearer token; any text while the gateway is open</dd></div><div><dt>Metadata</dt><dd>headers that begin with <code>X-Gateway-</code>: filter and break down by them here</dd></div></dl></section>
       </section>
@@ -42,7 +42,7 @@ export function ConnectPage({ params }) {
  * The notice about the calls that end while this page is open. Calls of others are not counted: a call has the mark of this page. A client whose
  * snippet cannot send a mark is recognised by the chosen model, and the notice then does not say that the call is the reader's own.
  */
-function Watch({ model, mark, isMarked }) {
+function Watch({ model, mark, isMarked, isKnown }) {
   const [seen, setSeen] = useState(/** @type {any[]} */ ([]));
   const [fault, setFault] = useState('');
   // with a mark, the model does not matter: the page must not close its stream, and miss calls, because the list of models has arrived
@@ -58,7 +58,7 @@ function Watch({ model, mark, isMarked }) {
   const [last] = seen;
   return html`<div class="watch">
     ${last === undefined
-      ? html`<${Notice} icon="clock" title="Waiting for a call">${isMarked ? 'Run the snippet, and this turns green.' : html`Use the client, and its call for <code>${model}</code> is shown here.`} <button type="button" class="link" onClick=${test}>Send a test from here</button><//>`
+      ? html`<${Notice} icon="clock" title="Waiting for a call">${isMarked ? 'Run the snippet, and this turns green.' : html`Use the client, and its call for <code>${model}</code> is shown here.`} <button type="button" class="link" disabled=${!isKnown} onClick=${test}>Send a test from here</button><//>`
       : html`<${Call} record=${last} isOwn=${last.metadata.connect === mark} many=${seen.length} />`}
     ${fault !== '' && html`<p class="is-bad" role="alert">${fault}</p>`}
   </div>`;

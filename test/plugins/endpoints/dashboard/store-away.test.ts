@@ -11,8 +11,6 @@ import type { MemoryLog } from '../../../_kit/log.ts';
 import { pause } from '../../../_kit/upstream.ts';
 import { launchBrowser } from './browser.ts';
 
-/** A machine may be busy. */
-
 const log = memoryLog();
 let isAway = false;
 /** The store answers, but too late. */
@@ -77,6 +75,22 @@ test.each(['connect', 'playground'])('without a policy %s uses the first model',
   await page.goto(`${url}/dashboard/${path}`);
   await page.getByRole('option', { name: 'plain', exact: true }).waitFor({ state: 'attached' });
   expect(await page.getByLabel('Model').inputValue()).toBe('plain');
+});
+
+test('Connect sends a test only when the list of models says which model there is', async () => {
+  const shown = await newPage();
+  const listed = Promise.withResolvers<void>();
+  await shown.route('**/api/models', async (route) => {
+    await listed.promise;
+    await route.continue();
+  });
+  await shown.goto(`${url}/dashboard/connect`);
+  const send = shown.getByRole('button', { name: 'Send a test from here' });
+  expect(await send.isDisabled()).toBe(true);
+  listed.resolve();
+  const [sent] = await Promise.all([shown.waitForRequest(/chat\/completions$/), send.click()]);
+  expect(sent.postDataJSON()).toMatchObject({ model: 'plain' });
+  await shown.close();
 });
 
 test('the command of an empty log asks for an available model', async () => {
