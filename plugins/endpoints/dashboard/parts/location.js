@@ -35,16 +35,18 @@ function remember() {
   if (wanted === null && (history.state === null || Math.round(scrollY) !== (entry().top ?? 0))) history.replaceState({ ...entry(), top: Math.round(scrollY) }, '');
 }
 
-/** Scrolls to the earlier place, as soon as the page is long enough. */
+/** Scrolls to the earlier place, as soon as the page is long enough, and for some seconds more, because parts above the place may still come. */
 function restore() {
-  if (wanted !== null && document.documentElement.scrollHeight - innerHeight >= wanted) scrollTo(0, wanted);
+  if (wanted === null || document.documentElement.scrollHeight - innerHeight < wanted) return;
+  scrollTo(0, wanted);
+  if (patience === 0) patience = setTimeout(() => (wanted = null), patienceMs);
 }
 
 function comeBack() {
   // an entry without state is new, or is an anchor within the page
   wanted = history.state === null ? null : (entry().top ?? 0);
   clearTimeout(patience);
-  patience = setTimeout(() => (wanted = null), patienceMs);
+  patience = 0;
   restore();
 }
 

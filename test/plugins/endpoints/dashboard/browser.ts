@@ -112,6 +112,15 @@ export async function stage(config: object = mockConfig(), shared?: Browser): Pr
   };
 }
 
+/** Presses `g` and the letter of a page. They count together for a second and a half, and the machine may stand still between them: then both are pressed again. */
+export async function goTo(page: Page, letter: string, path: string): Promise<void> {
+  const isThere = async (): Promise<boolean> => (await page.evaluate('location.pathname')) === path;
+  while (!(await isThere())) {
+    await page.keyboard.press('g');
+    await page.keyboard.press(letter);
+  }
+}
+
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** The violations of WCAG 2.2 AA that axe-core finds, one line each. @param what the rules to check; all by default */
