@@ -84,7 +84,7 @@ test('a request whose begin is in the journal and whose end waits in memory does
   const next = await begin();
   await former.close();
   rmSync(join(disk, 'fill'));
-  await expect.poll(async () => ((await (await next.get(`/api/logs/${id}`)).json()) as { outcome?: string }).outcome, { timeout: 10_000 }).toBe('answered');
+  await expect.poll(async () => ((await (await next.get(`/api/logs/${id}`)).json()) as { outcome?: string }).outcome).toBe('answered');
   await next.close();
   small.unmount();
 });

@@ -12,11 +12,11 @@ import { asking, holdOf, ledgerOver, limited, touch } from './redis-scene.ts';
 let cluster: RedisCluster;
 beforeAll(async () => {
   cluster = await startCluster();
-}, 30_000);
+});
 afterAll(() => cluster.stop());
 
 const node = (at: number): RedisServer => cluster.nodes[at] as RedisServer;
-const inTime = <Value>(ask: () => Promise<Value>): Promise<Value> => vi.waitFor(ask, { timeout: 20_000 });
+const inTime = <Value>(ask: () => Promise<Value>): Promise<Value> => vi.waitFor(ask, { timeout: 90_000 });
 
 async function opened(url: string) {
   const lines: string[] = [];
@@ -61,28 +61,28 @@ test('while one primary hangs, each health check fails, and each succeeds once i
   const admins = cluster.nodes.map(adminOf);
   for (const admin of admins) await admin.config('SET', 'cluster-replica-no-failover', 'yes');
   const { client } = await opened(node(0).url);
-  await expect.poll(() => client.health(), { timeout: 20_000 }).toEqual({ connected: true });
+  await expect.poll(() => client.health()).toEqual({ connected: true });
   node(2).freeze();
   const seen = new Set<boolean>();
   for (let look = 0; look < 20; look++) seen.add((await client.health()).connected);
   const refused = adminOf(node(0));
-  await expect.poll(() => refused.set('one', 'text').catch(String), { timeout: 20_000 }).toContain('CLUSTERDOWN');
+  await expect.poll(() => refused.set('one', 'text').catch(String)).toContain('CLUSTERDOWN');
   for (let key = 0; key < 5; key++) await client.set(`model-gateway:cache:1:${key}`, 'text', 60).catch(() => {});
   node(2).thaw();
   expect([...seen]).toEqual([false]);
-  await expect.poll(() => client.health(), { timeout: 20_000 }).toEqual({ connected: true });
+  await expect.poll(() => client.health()).toEqual({ connected: true });
   for (const admin of admins) await admin.config('SET', 'cluster-replica-no-failover', 'no');
-}, 60_000);
+});
 
 test('a node that cannot be reached at its announced address is reported with its error', async () => {
   const admins = cluster.nodes.map(adminOf);
   for (const admin of admins) await admin.config('SET', 'cluster-announce-port', '1');
-  await expect.poll(async () => String(await admins[0]?.call('CLUSTER', 'SLOTS')), { timeout: 20_000 }).not.toMatch(/127\.0\.0\.1,(?!1,)/);
+  await expect.poll(async () => String(await admins[0]?.call('CLUSTER', 'SLOTS'))).not.toMatch(/127\.0\.0\.1,(?!1,)/);
   const { client, errors } = await opened(node(0).url);
   expect([client.isAway, await client.health(), errors()]).toEqual([true, { connected: false, error: 'refused' }, [expect.stringContaining('ECONNREFUSED')]]);
   for (const admin of admins) await admin.config('SET', 'cluster-announce-port', '0');
-  await expect.poll(() => client.isAway, { timeout: 20_000 }).toBe(false);
-}, 60_000);
+  await expect.poll(() => client.isAway).toBe(false);
+});
 
 test('a primary that hangs fails no request, and its replica takes over with all counts', async () => {
   const names = ['model-gateway:{limits}:alive'] as const;
@@ -102,16 +102,16 @@ test('a primary that hangs fails no request, and its replica takes over with all
   expect(holds.every((hold) => hold !== null)).toBe(true);
   expect(client.isAway).toBe(true);
   await adminOf(replica).call('CLUSTER', 'FAILOVER', 'TAKEOVER');
-  await expect.poll(() => client.isAway, { timeout: 20_000 }).toBe(false);
+  await expect.poll(() => client.isAway).toBe(false);
   await touch(ledger);
   const near = ledgerOver((await opened(replica.url)).client);
-  await expect.poll(async () => (await touch(ledger), (await near.levels([one]))[0]), { timeout: 20_000 }).toMatchObject({ requests: 12, running: 12 });
+  await expect.poll(async () => (await touch(ledger), (await near.levels([one]))[0])).toMatchObject({ requests: 12, running: 12 });
   for (const hold of holds) ledger.settle(hold, 0);
-  await expect.poll(async () => (await touch(ledger), (await near.levels([one]))[0]?.running), { timeout: 20_000 }).toBe(0);
+  await expect.poll(async () => (await touch(ledger), (await near.levels([one]))[0]?.running)).toBe(0);
   // more than once each where a node that does not know the new primary yet sends the gateway to the former one
   const both = ['Redis does not answer; until it does, nothing is shared with other gateways', 'Redis answers again'];
   expect(messages()).toEqual(Array.from({ length: Math.max(1, messages().length / 2) }, () => both).flat());
-}, 60_000);
+});
 
 /** Waits until the replica of a primary has all earlier writes: a replica that takes over before that has lost some. */
 async function copied(primary: RedisServer): Promise<void> {
