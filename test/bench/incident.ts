@@ -13,6 +13,9 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
+/** The day begins with an hour without traffic: while a test looks at the last 24 hours, no request drops out of them. */
+const quiet = hour;
+
 /** When each story begins and ends, in milliseconds before the end of the day. */
 export const stories = {
   /** 8 of 11 attempts at `north` fail. `south` answers nearly all of these requests. */
@@ -147,7 +150,7 @@ function meantOf(number: number, at: number, is: (story: Story) => boolean): Mea
 /** @param end of the day, in milliseconds since 1970 */
 export function incident(records: number, end: number): Traffic {
   const payloadOf = (number: number): string => {
-    const at = Math.floor(end - day + timeOf(number / records) * (day - 1));
+    const at = Math.floor(end - day + quiet + timeOf(number / records) * (day - quiet - 1));
     const is = (story: Story): boolean => end - at <= stories[story].from && end - at > stories[story].to;
     const meant = meantOf(number, at, is);
     const { model, key, tenant, isStream } = meant;

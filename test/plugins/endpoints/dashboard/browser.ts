@@ -22,11 +22,15 @@ export const mockConfig = (more: object = {}): object => ({
   ...more,
 });
 
-/** Debian's chromium, without requests to other machines. */
-export const launchBrowser = (): Promise<Browser> => chromium.launch({
-  executablePath: ensureBrowser(),
-  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--process-per-site', '--renderer-process-limit=1'],
-});
+/** Debian's chromium, without requests to other machines. Each page waits as long as the polls of `vitest.config.ts`. */
+export async function launchBrowser(): Promise<Browser> {
+  const browser = await chromium.launch({
+    executablePath: ensureBrowser(),
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--process-per-site', '--renderer-process-limit=1'],
+  });
+  browser.on('context', (context) => context.setDefaultTimeout(90_000));
+  return browser;
+}
 
 interface Look {
   readonly colorScheme?: 'light' | 'dark';
@@ -61,7 +65,6 @@ export async function stage(config: object = mockConfig(), shared?: Browser): Pr
     const page = await context.newPage();
     page.on('pageerror', (error) => void complaints.push(error.message));
     page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())));
-    page.setDefaultTimeout(90_000);
     return page;
   };
   const page: Stage['page'] = async ({ colorScheme = 'light', width = 1360 } = {}) => {

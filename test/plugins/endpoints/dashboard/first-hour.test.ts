@@ -14,7 +14,7 @@ const logOf = (minutesAgo: readonly number[]): ReturnType<typeof memoryLog> => {
 const view = async (minutesAgo: readonly number[], asked = 'since=24h&bucket=1800000'): Promise<any> => await overviewView({ reader: logOf(minutesAgo), params: new URLSearchParams(asked), now });
 const listed = async (minutesAgo: readonly number[], asked = 'since=24h&bucket=1800000'): Promise<any> => {
   const all = {};
-  for await (const part of logsView({ reader: logOf(minutesAgo), params: new URLSearchParams(asked), now, signal: AbortSignal.timeout(1000) })) Object.assign(all, part);
+  for await (const part of logsView({ reader: logOf(minutesAgo), params: new URLSearchParams(asked), now, signal: new AbortController().signal })) Object.assign(all, part);
   return all;
 };
 

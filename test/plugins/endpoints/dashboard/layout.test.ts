@@ -4,8 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mockConfig, stage, violations } from './browser.ts';
 import type { Stage } from './browser.ts';
 
-/** A machine may be busy. */
-
 const longModel = `experimental/${'a-model-whose-name-takes-its-time-'.repeat(4)}`.slice(0, 120);
 const longProvider = 'a-provider-with-a-really-long-name-in-another-region-of-the-world';
 const longMeta = 'very-long-key-name-that-is-really-quite-long-indeed';
@@ -125,7 +123,7 @@ test('a long value is cut in the tooltip of a chart, which stays inside the page
   const page = await open(`/dashboard/breakdown?by=meta.${longMeta}&metric=requests&view=time&since=15m`, '.chart svg', 360);
   await page.locator('.chart svg').first().hover();
   await page.locator('.tooltip').waitFor();
-  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  await expect.poll(() => overflow(page)).toBeLessThanOrEqual(0);
   await scene.leave(page);
 });
 
@@ -209,7 +207,7 @@ test.each(['/dashboard/logs/TABLE', '/dashboard/conversations?of=TABLE'])('a wid
   const page = await open(path.replace('TABLE', asked), '.conversation', 360);
   await page.getByRole('button', { name: 'Markdown' }).click();
   await page.locator('.message-user table').waitFor();
-  expect(await overflow(page)).toBe(0);
+  await expect.poll(() => overflow(page)).toBe(0);
   await page.getByRole('button', { name: 'As text' }).click();
   await scene.leave(page);
 });

@@ -114,9 +114,17 @@ test('a change is not shown if the log does not have the whole time before', asy
 
 test('the frame and the health of a page share one request', async () => {
   const page = await scene.browser.newPage();
+  const drawn = Promise.withResolvers<void>();
   let asked = 0;
-  page.on('request', (request) => void (request.url().endsWith('/api/status') && asked++));
+  await page.route('**/api/status', async (route) => {
+    asked++;
+    // the request is repeated some seconds after its answer
+    await drawn.promise;
+    await route.continue();
+  });
   await page.goto(`${scene.gateway.url}/dashboard`);
+  await page.locator('.health').waitFor();
+  drawn.resolve();
   await page.locator('.health').getByText('Providers').waitFor();
   expect(asked).toBe(1);
   await page.close();
@@ -230,7 +238,7 @@ describe('the time', () => {
     await bar.waitFor();
     await page.getByText('View as table').click();
     const named = Array.from({ length: 3 }, (_, at) => new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth(), at + 1)).toLocaleDateString('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }));
-    expect((await page.locator('.chart-table tbody td:first-child').allTextContents()).slice(0, 3)).toEqual(named);
+    await expect.poll(async () => (await page.locator('.chart-table tbody td:first-child').allTextContents()).slice(0, 3)).toEqual(named);
     const drawn = (await bar.boundingBox()) as { x: number; y: number };
     // on the first day of a month there is no room for a label
     const today = new Date().getUTCDate();

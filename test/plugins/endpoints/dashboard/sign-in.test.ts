@@ -28,6 +28,9 @@ const signIn = async (address: string): Promise<void> => {
   await page.keyboard.press('Enter');
 };
 
+/** Waits for the list of models, after which the playground sends. */
+const mayBeSent = async (): Promise<void> => await expect.poll(() => page.getByRole('button', { name: 'Send' }).isEnabled()).toBe(true);
+
 test('a shared form is still there after signing in', async () => {
   vi.stubGlobal('location', { origin: scene.gateway.url });
   await signIn(await linkOf({ ...emptyForm, user: 'A question that was shared' }));
@@ -72,6 +75,7 @@ test('text that was sent after the end of the session is there again too, and a 
   await signIn(`${scene.gateway.url}/dashboard/playground`);
   const user = page.getByLabel('User', { exact: true });
   await user.fill('A question');
+  await mayBeSent();
   await page.route('**/api/**', () => {});
   await page.context().clearCookies();
   // like signing out in another tab
@@ -90,6 +94,7 @@ test('text that was sent after the end of the session is there again too, and a 
 test('the playground says that the session has ended, and not that a key is missing', async () => {
   await signIn(`${scene.gateway.url}/dashboard/playground`);
   await page.getByLabel('User', { exact: true }).fill('Hello');
+  await mayBeSent();
   // other parts of the page call the API too, and the first that gets a 401 leaves the page
   await page.route('**/api/**', () => {});
   await page.context().clearCookies();

@@ -57,7 +57,6 @@ beforeAll(async () => {
 /** Opens a page with a clock that the test moves. */
 async function newPage(): Promise<Page> {
   const made = await browser.newPage();
-  made.setDefaultTimeout(90_000);
   await made.clock.install();
   return made;
 }
