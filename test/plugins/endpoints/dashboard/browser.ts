@@ -124,6 +124,9 @@ export async function goTo(page: Page, letter: string, path: string): Promise<vo
   }
 }
 
+/** Waits for the list of models, before which the playground sends nothing, and a key that would send is lost. */
+export const maySend = async (page: Page): Promise<void> => await page.getByRole('button', { name: 'Send', exact: true, disabled: false }).waitFor();
+
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** The violations of WCAG 2.2 AA that axe-core finds, one line each. @param what the rules to check; all by default */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { goTo, mockConfig, stage, violations } from './browser.ts';
+import { goTo, maySend, mockConfig, stage, violations } from './browser.ts';
 import type { Stage } from './browser.ts';
 
 let scene: Stage;
@@ -119,6 +119,7 @@ describe('a new user', () => {
     await page.goto(`${scene.gateway.url}/dashboard/playground`);
     await page.getByLabel('Effort').selectOption('low');
     await page.getByLabel('User').fill('Say hello');
+    await maySend(page);
     await page.keyboard.press('Control+Enter');
     await page.locator('.answer-text').waitFor();
     await page.locator('.took').getByText('stop').waitFor();

@@ -1,7 +1,7 @@
 /** Signing in and out in a browser: the opened page is kept, and the page knows whether the session still exists. */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { mockConfig, stage } from './browser.ts';
+import { maySend, mockConfig, stage } from './browser.ts';
 import type { Stage } from './browser.ts';
 
 const part = async (name: string): Promise<any> => await import(new URL(`../../../../plugins/endpoints/dashboard/parts/${name}.js`, import.meta.url).href);
@@ -27,9 +27,6 @@ const signIn = async (address: string): Promise<void> => {
   await page.getByLabel('Admin key').fill(adminKey);
   await page.keyboard.press('Enter');
 };
-
-/** Waits for the list of models, after which the playground sends. */
-const mayBeSent = async (): Promise<void> => await expect.poll(() => page.getByRole('button', { name: 'Send' }).isEnabled()).toBe(true);
 
 test('a shared form is still there after signing in', async () => {
   vi.stubGlobal('location', { origin: scene.gateway.url });
@@ -75,7 +72,7 @@ test('text that was sent after the end of the session is there again too, and a 
   await signIn(`${scene.gateway.url}/dashboard/playground`);
   const user = page.getByLabel('User', { exact: true });
   await user.fill('A question');
-  await mayBeSent();
+  await maySend(page);
   await page.route('**/api/**', () => {});
   await page.context().clearCookies();
   // like signing out in another tab
@@ -94,7 +91,7 @@ test('text that was sent after the end of the session is there again too, and a 
 test('the playground says that the session has ended, and not that a key is missing', async () => {
   await signIn(`${scene.gateway.url}/dashboard/playground`);
   await page.getByLabel('User', { exact: true }).fill('Hello');
-  await mayBeSent();
+  await maySend(page);
   // other parts of the page call the API too, and the first that gets a 401 leaves the page
   await page.route('**/api/**', () => {});
   await page.context().clearCookies();
