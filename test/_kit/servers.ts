@@ -166,7 +166,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     const started = spawn(join(programs, 'postgres'), ['-D', files, ...settings.flatMap((setting) => ['-c', setting])], { ...asUser, cwd: folder, stdio: 'ignore', detached: true });
     child = started;
     ended = new Promise((resolve) => started.once('exit', () => resolve()));
-    for (let tries = 0; tries < 600 && started.exitCode === null; tries++) {
+    while (started.exitCode === null) {
       if (answers(programs, port)) return;
       await pause(50);
     }
