@@ -27,7 +27,6 @@ export interface Config {
   readonly plugins: readonly PluginEntry[];
 }
 
-/** The `server` block. */
 /** What stays as it is until a running gateway is restarted, whatever its config says by now. */
 export interface Bound {
   /** The IP address on which it listens. */
@@ -36,6 +35,7 @@ export interface Bound {
   readonly workers: number;
 }
 
+/** The `server` block. */
 export interface Server {
   readonly host: string;
   readonly port: number;
