@@ -1,6 +1,6 @@
 /** How `logs` and `stats` ask the log API: at the gateway that runs, or, where none answers, in this process without a port. */
 import type { Config } from '../../../../core/config.ts';
-import { Exit } from '../../../../core/exit.ts';
+import { Exit, exitCodeOf } from '../../../../core/exit.ts';
 import type { CommandRun } from '../../../../core/host/command.ts';
 import { fetchRunning } from '../../../../core/log/fetch-running.ts';
 import { version } from '../../../../core/version.ts';
@@ -87,14 +87,6 @@ async function answers({ url, isHere }: Named, headers: Readonly<Record<string, 
 
 async function checked(response: Response): Promise<Response> {
   if (response.ok) return response;
-  const text = await response.text();
-  throw new Exit(response.status === 503 ? 4 : response.status === 400 ? 2 : 1, messageOf(text) ?? `The gateway answered with ${response.status}.`);
-}
-
-function messageOf(text: string): string | null {
-  try {
-    return (JSON.parse(text) as { error: { message: string } }).error.message;
-  } catch {
-    return null;
-  }
+  const { error } = (await response.json().catch(() => ({}))) as { error?: { message?: string; code?: string } };
+  throw new Exit(exitCodeOf(error?.code), error?.message ?? `The gateway answered with ${response.status}.`);
 }
