@@ -57,7 +57,7 @@ describe('where a request goes', () => {
   it("lists its betas and those of the provider's entry, each once", () => {
     const file = { messages: [{ role: 'user' as const, content: [{ type: 'file', file: { file_id: 'file_1' } }] }] };
     expect(wireOf(file).headers['anthropic-beta']).toBe('files-api-2025-04-14');
-    expect(wireOf(file, { ...sonnet, provider: { headers: { 'Anthropic-Beta': 'context-1m-2025-08-07, files-api-2025-04-14' } } }).headers['anthropic-beta']).toBe('context-1m-2025-08-07,files-api-2025-04-14');
+    expect(wireOf(file, { ...sonnet, provider: { headers: { 'anthropic-beta': 'context-1m-2025-08-07, files-api-2025-04-14' } } }).headers['anthropic-beta']).toBe('context-1m-2025-08-07,files-api-2025-04-14');
   });
 });
 
