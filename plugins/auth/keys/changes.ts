@@ -12,7 +12,8 @@ import type { KeySettings } from './settings.ts';
 export type Author = Pick<KeyEvent, 'by' | 'address'>;
 
 export interface ChangeParts {
-  readonly kept: KeptKeys;
+  /** The keys of the store; at `boot` they come from the database. */
+  kept(): KeptKeys;
   readonly keys: CallerKeys;
   /** Throws where no database keeps keys. */
   table(): KeyTable;
@@ -91,7 +92,8 @@ export class KeyChanges {
   }
 
   async #write(name: string, { by, address }: Author, step: (known: Kept | undefined) => Step): Promise<void> {
-    const { kept, clock, tellOthers } = this.#parts;
+    const { clock, tellOthers } = this.#parts;
+    const kept = this.#parts.kept();
     const table = this.#parts.table();
     for (let left = tries; left > 0; left--) {
       await kept.refresh(table);

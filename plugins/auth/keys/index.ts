@@ -76,7 +76,7 @@ export default definePlugin({
     // the log is closed before this plugin, and its keys cannot be read then
     hooks.close.tap(() => poll.stop());
     peers?.answer('changed', async () => await poll.now());
-    addKeyRoutes(routes, { get kept() { return kept.keys; }, keys, table, clock, reader: log.reader, isGuarded, tellOthers: async () => void (await peers?.ask('changed', null, othersMs)) });
+    addKeyRoutes(routes, { kept: () => kept.keys, keys, table, clock, reader: log.reader, isGuarded, tellOthers: async () => void (await peers?.ask('changed', null, othersMs)) });
 
     hooks.normalise.tap((request, { principal: { models } }) => (models === null ? request : withoutOtherModels(request)));
     hooks.route.tap({ stage: EARLY }, (candidates, context) => {

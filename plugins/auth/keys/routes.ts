@@ -80,7 +80,7 @@ const refreshMs = 1500;
 export function addKeyRoutes(routes: Routes, parts: RouteParts): void {
   const changes = new KeyChanges(parts);
   const shown = (name: string): ShownKey => {
-    const kept = parts.kept.get(name);
+    const kept = parts.kept().get(name);
     if (kept === undefined) throw new GatewayError('key_not_found', `The key "${name.slice(0, 100)}" has just been deleted.`);
     return shownKept(kept, parts.keys.isWritten(name));
   };
@@ -114,10 +114,10 @@ export function addKeyRoutes(routes: Routes, parts: RouteParts): void {
 
 async function listed({ keys, kept, reader, table, clock, isGuarded }: RouteParts): Promise<ShownKeys> {
   const log = reader();
-  const read = log?.keys === undefined ? 'none' : await within(kept.refresh(table()).then(() => 'good' as const, () => 'away' as const), refreshMs, 'away' as const);
+  const read = log?.keys === undefined ? 'none' : await within(kept().refresh(table()).then(() => 'good' as const, () => 'away' as const), refreshMs, 'away' as const);
   const names = keys.all().map(({ name }) => name);
   const uses = await usesOf(names, log, clock());
-  return { data: shownKeys(keys, kept.all(), uses), isOpen: !isGuarded, open: isGuarded ? null : (uses.use.get(null) ?? null), store: read };
+  return { data: shownKeys(keys, kept().all(), uses), isOpen: !isGuarded, open: isGuarded ? null : (uses.use.get(null) ?? null), store: read };
 }
 
 async function auditOf({ table }: RouteParts, query: URLSearchParams): Promise<AuditList> {

@@ -2,9 +2,11 @@
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
 import { json, protective } from '../../../core/pipeline/answer.ts';
+import type { Peers } from '../../../core/workers/peers.ts';
 import { Collector } from './collector.ts';
 import type { Addition } from './sums.ts';
 import { everyMs, Watch } from './watch.ts';
+import type { ShownAlerts } from './watch.ts';
 
 /** safety: the parent handles a message that is on its way when it reads again. Sending it once more would count it twice. */
 const patienceMs = 86_400_000;
@@ -24,10 +26,10 @@ export default definePlugin({
       hooks.log.tap((record) => collector.ended(record));
       hooks.attempted.tap((result) => collector.attempted(result));
     }
-    const shown = peers === null ? alone() : behindParent();
+    const shown = peers === null ? alone() : behindParent(peers);
     routes.add({ method: 'GET', path: '/api/alerts', auth: 'admin', about: { summary: 'The active alerts, the oldest first', answer: { 'application/json': 'ShownAlerts' } }, handle: async () => json(await shown(), { headers: protective }) });
 
-    function alone(): () => unknown {
+    function alone(): () => ShownAlerts {
       const watch = state('watch', () => new Watch());
       const learn = (): void => watch.add(collector.take());
       hooks.boot.tap({ stage: LATE }, () => {
@@ -42,17 +44,17 @@ export default definePlugin({
     }
 
     /** Runs where a worker counts only a part: the parent has the sums of all workers. */
-    function behindParent(): () => unknown {
+    function behindParent(parent: Pick<Peers, 'atParent'>): () => Promise<ShownAlerts> {
       const timer = setInterval(() => {
         const additions = collector.take();
         if (additions.length === 0) return;
-        peers?.atParent(additions, patienceMs).catch((error: unknown) => {
+        parent.atParent(additions, patienceMs).catch((error: unknown) => {
           collector.putBack(additions);
           logger.warn('the parent did not receive the counts for the alerts; they are sent again', { error });
         });
       }, everyMs).unref();
       hooks.close.tap(() => clearInterval(timer));
-      return () => peers?.atParent(null);
+      return async () => (await parent.atParent(null)) as ShownAlerts;
     }
   },
   atParent({ config, state, logger }) {

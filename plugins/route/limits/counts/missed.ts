@@ -52,7 +52,7 @@ interface Unsure {
 }
 
 /** The most values in one call of Redis. */
-export const chunk = 200;
+export const valuesPerCall = 200;
 /** The most amounts in one call. cost: Redis takes 14 µs for each, and does nothing else meanwhile. */
 const mostAmounts = 1000;
 const sweepEvery = 1000;
@@ -129,7 +129,7 @@ export class Missed {
     let [batch, amounts]: [Told[], number] = [[], 0];
     for (const value of values.flatMap(inParts)) {
       const more = value.requests.length + value.tokens.length;
-      if (batch.length > 0 && (batch.length === chunk || amounts + more > mostAmounts)) {
+      if (batch.length > 0 && (batch.length === valuesPerCall || amounts + more > mostAmounts)) {
         this.#batches.push({ name: randomUUID(), values: batch });
         [batch, amounts] = [[], 0];
       }

@@ -12,7 +12,7 @@ import type { Ask, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from '
 import type { MemoryLedger } from './memory.ts';
 import { heldValues, subjectsOf } from './held.ts';
 import type { Owned } from './held.ts';
-import { chunk, Missed, NoReply, toldOf } from './missed.ts';
+import { valuesPerCall, Missed, NoReply, toldOf } from './missed.ts';
 import type { Said } from './missed.ts';
 import { aliveKey, eraKey, expiryOf, heardKey, keysOf, levelsOf, spentKey, toldKey } from './redis-keys.ts';
 import { aliveScript, closeScript, missedScript, registerScript } from './known-scripts.ts';
@@ -187,8 +187,8 @@ export class RedisLedger implements Ledger {
 
   async levels(subjects: readonly Subject[]): Promise<readonly Level[]> {
     const levels: Level[] = [];
-    for (let at = 0; at < subjects.length; at += chunk) {
-      const some = subjects.slice(at, at + chunk);
+    for (let at = 0; at < subjects.length; at += valuesPerCall) {
+      const some = subjects.slice(at, at + valuesPerCall);
       const verdict = this.#redis.isAway ? null : await this.#ask({ subjects: some, tokens: 0, pico: 0n, isLight: false, isLook: true }).catch(() => null);
       levels.push(...(verdict === null ? this.#memory.levels(some) : verdict.levels.map((level, index) => this.#memory.filled(some[index] as Subject, level))));
     }
@@ -263,8 +263,8 @@ export class RedisLedger implements Ledger {
     const formers = this.#formers.join(' ');
     let era = '';
     try {
-      for (let at = 0; at === 0 || at < subjects.length; at += chunk) {
-        const some = subjects.slice(at, at + chunk);
+      for (let at = 0; at === 0 || at < subjects.length; at += valuesPerCall) {
+        const some = subjects.slice(at, at + valuesPerCall);
         const now = this.#clock();
         // requests that have ended meanwhile hold nothing any more
         const held = heldValues(some, this.#running, now);

@@ -4,7 +4,7 @@ import type { Budget } from '../../../../core/limits.ts';
 import { unreadOf } from '../ledger.ts';
 import type { Level, Spent, Subject } from '../ledger.ts';
 import type { MemoryLedger } from './memory.ts';
-import { chunk } from './missed.ts';
+import { valuesPerCall } from './missed.ts';
 import { aliveKey, expiryOf, periodName, spentKey } from './redis-keys.ts';
 import { atLeastScript } from './scripts.ts';
 
@@ -34,8 +34,8 @@ export class Seeds {
 
   /** Sends Redis sums of the log. */
   atLeast(sums: readonly Spent[]): void {
-    for (let at = 0; at < sums.length; at += chunk) {
-      const some = sums.slice(at, at + chunk);
+    for (let at = 0; at < sums.length; at += valuesPerCall) {
+      const some = sums.slice(at, at + valuesPerCall);
       const keys = some.map(({ subject, per, start }) => spentKey(subject, per, start));
       // the client of Redis reports its own failures, and the sums are read again and again
       this.#parts.redis.run(atLeastScript, [aliveKey, ...keys], some.flatMap(({ per, start, pico }) => [String(pico), expiryOf(per, start)])).catch(() => {});
