@@ -49,7 +49,7 @@ export function overview(commands: readonly CommandSpec[], note: string | null):
     '  curl localhost:4000/v1/chat/completions -H "content-type: application/json" \\',
     `    -d '{"model":"auto","messages":[{"role":"user","content":"hi"}]}'`,
     '',
-    'Exit codes: 0 fine, 1 config, 2 usage, 3 port in use, 4 store, 5 no gateway runs.',
+    'Exit codes: 0 fine, 1 config, 2 usage, 3 port in use, 4 store, 5 no gateway runs, 70 a bug.',
     '',
   ].join('\n');
 }

@@ -46,7 +46,7 @@ export interface Encoder {
   error(error: GatewayError): string;
 }
 
-/** The request goes through every stage of the pipeline, whatever its door. */
+/** An endpoint for completions: it reads the body of its callers, and writes their replies. The request goes through every stage of the pipeline, whatever its door. */
 export interface Door {
   /** `/v1/chat/completions`; a part may be a parameter: `/deployments/:model/chat`. */
   readonly path: string;

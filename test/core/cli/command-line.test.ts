@@ -145,7 +145,7 @@ describe('a table of commands', () => {
     expect(text).toMatch(/ {2}gateway fish {7}fish\n {2}gateway boat list {2}list boats\n {2}gateway boat sink {2}sink a boat\n\nThere is a note\.\n\n/);
     expect(text).toMatch(/Examples\n {2}gateway fish lake\n {2}curl /);
     expect(text).toContain('gateway --version prints the version.');
-    expect(text).toContain('Exit codes: 0 fine, 1 config, 2 usage, 3 port in use, 4 store, 5 no gateway runs.');
+    expect(text).toContain('Exit codes: 0 fine, 1 config, 2 usage, 3 port in use, 4 store, 5 no gateway runs, 70 a bug.');
   });
 });
 
