@@ -146,7 +146,10 @@ async function fieldsOf(request: EndpointRequest, known: readonly string[]): Pro
 }
 
 /** The author of a change: a browser says where its request comes from, and the commands of the gateway send their name. */
-const authorOf = ({ arrived: { headers }, address }: EndpointRequest): Author => ({ by: headers['sec-fetch-site'] !== undefined || headers['cookie'] !== undefined ? 'dashboard' : headers['user-agent']?.startsWith('gateway/') === true ? 'cli' : 'api', address });
+function authorOf({ arrived: { headers }, address }: EndpointRequest): Author {
+  if (headers['sec-fetch-site'] !== undefined || headers['cookie'] !== undefined) return { by: 'dashboard', address };
+  return { by: headers['user-agent']?.startsWith('gateway/') === true ? 'cli' : 'api', address };
+}
 
 const usualOverlapMs = 86_400_000;
 

@@ -146,9 +146,20 @@ function nativeOf({ more, wanted, thinking, included }: Asked): { native?: Nativ
     ...Object.keys(others).filter((field) => field !== 'summary' && field !== 'generate_summary').map((field) => `reasoning.${field}`),
     ...included.filter((name) => name !== logprobs && name !== 'reasoning.encrypted_content').map((name) => `include.${name}`),
   ];
-  const native: Fields = { ...Object.fromEntries(given), ...(someFields(textFields) && { text: textFields }), ...(someFields(reasoning) && { reasoning }), ...(included.length > 0 && { include: included }) };
-  if (someFields(native) === undefined) return {};
-  return { native: { fields: native, lost, ...(effort === highest && { changed: [{ parameter: 'reasoning_effort', change: 'taken as xhigh' }] }), ...(native['prompt'] !== undefined && { needed: { param: 'prompt', message: 'No provider of this model knows stored prompts. Send the text in "instructions" or "input".' } }) } };
+  const fields: Fields = {
+    ...Object.fromEntries(given),
+    ...(someFields(textFields) && { text: textFields }),
+    ...(someFields(reasoning) && { reasoning }),
+    ...(included.length > 0 && { include: included }),
+  };
+  if (someFields(fields) === undefined) return {};
+  const native: Native = {
+    fields,
+    lost,
+    ...(effort === highest && { changed: [{ parameter: 'reasoning_effort', change: 'taken as xhigh' }] }),
+    ...(fields['prompt'] !== undefined && { needed: { param: 'prompt', message: 'No provider of this model knows stored prompts. Send the text in "instructions" or "input".' } }),
+  };
+  return { native };
 }
 
 const responseFormat: Check<ResponseFormat> = (param, value) => {

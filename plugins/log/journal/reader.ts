@@ -79,7 +79,9 @@ async function wholePage<Record>(read: (query: LogQuery, page: ListOptions) => P
 function refuse(thrown: unknown): never {
   if (thrown instanceof BadQuery) throw new GatewayError('invalid_value', thrown.message, { cause: thrown });
   if (!(thrown instanceof StoreUnavailable)) throw thrown;
-  const said = thrown.fault === 'damaged' ? 'A part of the file of the request log is damaged, and what you ask for is read from that part. Requests are served as before, and their records are kept.' : `The request log cannot be read now: ${thrown.fault}. Requests are served as before, and their records wait.`;
+  const said = thrown.fault === 'damaged'
+    ? 'A part of the file of the request log is damaged, and what you ask for is read from that part. Requests are served as before, and their records are kept.'
+    : `The request log cannot be read now: ${thrown.fault}. Requests are served as before, and their records wait.`;
   throw new GatewayError('log_unavailable', said, { cause: thrown, retryAfterMs: 1000 });
 }
 

@@ -37,6 +37,19 @@ export interface Probe {
   is(): 'elsewhere' | 'waiting' | 'answered';
 }
 
+/** An attempt, and what is known about its request. */
+interface Learning {
+  readonly request: string;
+  readonly now: number;
+  readonly breaker: Breaker;
+  /** The request had no other available target: then the target rests only after more failures, because a flaky target is not a dead one. */
+  readonly isAlone: boolean;
+  /** When the attempt began: an attempt that began before the rest did says nothing new about the target. */
+  readonly startedAt?: number;
+  /** Another worker reported the outcome, and counts the rest. */
+  readonly isHeard?: boolean;
+}
+
 export const stands: Standing = { is: 'standing' };
 const toBeTried: Standing = { is: 'to be tried' };
 
@@ -87,13 +100,8 @@ export class Target {
     if (this.#probe?.id === request) this.#probe = null;
   }
 
-  /**
-   * Learns from the outcome of an attempt.
-   * @param isAlone the request had no other available target: then the target rests only after more failures, because a flaky target is not a dead one
-   * @param startedAt when the attempt began: an attempt that began before the rest did says nothing new about the target
-   * @param isHeard another worker reported the outcome, and counts the rest
-   */
-  learn({ outcome, retryAfterMs }: Pick<AttemptResult, 'outcome' | 'retryAfterMs'>, { request, now, breaker, isAlone, startedAt = now, isHeard = false }: { request: string; now: number; breaker: Breaker; isAlone: boolean; startedAt?: number; isHeard?: boolean }): void {
+  /** Learns from the outcome of an attempt. */
+  learn({ outcome, retryAfterMs }: Pick<AttemptResult, 'outcome' | 'retryAfterMs'>, { request, now, breaker, isAlone, startedAt = now, isHeard = false }: Learning): void {
     if (this.#probe?.id === request) this.probes++;
     this.release(request);
     const isOld = this.wasUnderWay(startedAt);

@@ -52,5 +52,11 @@ export function whyRefused(key: ShownKey): string | null {
 function limitText(limits: ShownKey['limits']): string {
   if (limits === null) return '';
   const { requests_per_minute: requests, tokens_per_minute: tokens, concurrent, budget } = limits;
-  return [requests === undefined ? null : `${requests} requests/min`, tokens === undefined ? null : `${tokens} tokens/min`, concurrent === undefined ? null : `${concurrent} at once`, budget === undefined ? null : `$${budget.dollars}/${budget.per}`].filter((part) => part !== null).join(', ');
+  const parts = [
+    requests !== undefined && `${requests} requests/min`,
+    tokens !== undefined && `${tokens} tokens/min`,
+    concurrent !== undefined && `${concurrent} at once`,
+    budget !== undefined && `$${budget.dollars}/${budget.per}`,
+  ];
+  return parts.filter((part) => part !== false).join(', ');
 }
