@@ -69,12 +69,12 @@ describe('peers', () => {
     const ask = relay.ask(own.plugin);
     const answers = async (topic: string): Promise<unknown[]> => (await ask(topic, 'a')).map(({ answer }) => answer);
     for (const order of ['use', 'build'] as const) at(1).channel.tell(order);
-    expect(await answers(own.topic)).toEqual(['a 1', 'a 2', 'a 3']);
-    expect(await answers('new topic')).toEqual(['a of the next']);
+    await expect.poll(() => answers(own.topic)).toEqual(['a 1', 'a 2', 'a 3']);
+    await expect.poll(() => answers('new topic')).toEqual(['a of the next']);
     at(1).channel.tell('use');
-    expect(await answers(own.topic)).toEqual(['a of the next', 'a 2', 'a 3']);
+    await expect.poll(() => answers(own.topic)).toEqual(['a of the next', 'a 2', 'a 3']);
     at(1).channel.tell('drop');
-    expect([await answers(own.topic), await answers('new topic')]).toEqual([['a 1', 'a 2', 'a 3'], []]);
+    await expect.poll(async () => [await answers(own.topic), await answers('new topic')]).toEqual([['a 1', 'a 2', 'a 3'], []]);
   });
 
   test('ask the part of their plugin in the parent, and get its errors', async () => {
