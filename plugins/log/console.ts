@@ -39,7 +39,7 @@ export default definePlugin<Options>({
       waiting = '';
     };
     hooks.log.tap((record) => {
-      if (process.stdout.writableLength > mostWaitingBytes) {
+      if (process.stdout.writableLength + waiting.length > mostWaitingBytes) {
         if (leftOut++ === 0) logger.warn('nothing reads stdout, and no more can wait; lines of requests are left out of it');
         return;
       }
