@@ -161,8 +161,9 @@ const keyOf = (slug: string): string => `${variableOf(slug)}_API_KEY`;
 
 /** The variables of all keys that Portkey keeps. A key that stands in the file must not get one of these names. */
 function keptKeysIn(value: unknown): string[] {
-  const inside = listOf(Array.isArray(value) ? value : Object.values(fieldsOf(value))).flatMap(keptKeysIn);
-  return [...[namedIn(snake(fieldsOf(value))).variable ?? []].flat(), ...inside];
+  const { variable } = namedIn(snake(fieldsOf(value)));
+  const inside = (Array.isArray(value) ? value : Object.values(fieldsOf(value))).flatMap(keptKeysIn);
+  return variable === null ? inside : [variable, ...inside];
 }
 
 function targetOf(fields: Fields, path: Path, draft: Draft): Target[] {

@@ -51,7 +51,9 @@ export function readDeployments(draft: Draft, named: readonly string[]): Deploym
     const params = { ...credentials.get(own['litellm_credential_name']), ...own };
     return { group: textOf(entry['model_name']) ?? textOf(params['model']) ?? '', path: ['model_list', at, 'litellm_params'], params, info: fieldsOf(entry['model_info']) };
   });
-  return [...all.flatMap((one) => (one.params['model'] === '*' ? readEvery(one, draft) : readOne(one, draft))), ...[...new Set(named)].flatMap((name) => behindWildcard(name, all)).flatMap((one) => readOne(one, draft))];
+  const listed = all.flatMap((one) => (one.params['model'] === '*' ? readEvery(one, draft) : readOne(one, draft)));
+  const behind = [...new Set(named)].flatMap((name) => behindWildcard(name, all)).flatMap((one) => readOne(one, draft));
+  return [...listed, ...behind];
 }
 
 function readEvery(one: Read, draft: Draft): Deployment[] {
