@@ -40,8 +40,9 @@ export class Sums {
   readonly #read = new Map<string, Read>();
   /** Values that were read one by one. */
   readonly #single = new Map<string, bigint>();
-  /** Values whose sums are no longer valid. */
-  readonly #stale = new Set<string>();
+  /** Values whose sums are no longer valid, each with the number of its last change. */
+  readonly #stale = new Map<string, number>();
+  #changes = 0;
   readonly #asking = new Map<string, Promise<void>>();
   /** When this process began to count, in epoch milliseconds: later periods begin at 0. */
   readonly #since: number;
@@ -60,7 +61,7 @@ export class Sums {
   watch(kinds: readonly Kind[], keys: readonly string[]): void {
     this.#kinds = kinds;
     for (const key of keys) {
-      this.#stale.add(`key ${key}`);
+      this.#stale.set(`key ${key}`, ++this.#changes);
       for (const name of this.#single.keys()) if (name.startsWith(`key ${key} `)) this.#single.delete(name);
     }
   }
@@ -98,11 +99,12 @@ export class Sums {
   async refresh(): Promise<void> {
     const reader = this.#parts.log.reader();
     if (reader === null) return;
-    const stale = [...this.#stale];
+    const before = this.#changes;
     await this.#catchUp(reader);
     for (const kind of this.#kinds) this.#read.set(nameOf(kind), await readKind(reader, kind, this.#parts.clock()));
     this.#single.clear();
-    for (const id of stale) this.#stale.delete(id);
+    // what has changed in the meantime is not in these sums
+    for (const [id, change] of this.#stale) if (change <= before) this.#stale.delete(id);
   }
 
   /** All sums as they were read last. */
@@ -122,7 +124,9 @@ export class Sums {
   }
 
   async #askOne(subject: Subject, per: Budget['per'], { start, name }: { readonly start: number; readonly name: string }): Promise<void> {
+    const change = this.#stale.get(subject.id);
     const spent = await this.fresh(subject, per, start);
+    if (this.#stale.get(subject.id) !== change) return await this.#askOne(subject, per, { start, name });
     if (spent !== null) this.#single.set(name, spent);
   }
 

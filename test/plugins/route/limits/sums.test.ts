@@ -1,0 +1,55 @@
+/** Sums that the log answers late, while a key gets another budget. */
+import { expect, test } from 'vitest';
+import type { LogReader, StatsRow } from '../../../../core/log/store.ts';
+import type { Subject } from '../../../../plugins/route/limits/ledger.ts';
+import { Sums } from '../../../../plugins/route/limits/sums.ts';
+import { noon } from './scene.ts';
+
+const midnight = Date.parse('2026-03-01T00:00:00Z');
+const day = { by: 'key', per: 'day' } as const;
+const team: Subject = { id: 'key team', by: 'key', value: 'team', caps: { requests: null, tokens: null, concurrent: null, budgets: [] } };
+const oneDollar = 1_000_000_000_000n;
+
+/** A log that answers each question when the test says so, with what the key had spent when the question came. */
+function slowLog() {
+  const log = { dollars: 1, waiting: [] as (() => void)[], letGo: (): void => log.waiting.splice(0).forEach((go) => go()) };
+  const stats = (): Promise<readonly StatsRow[]> => {
+    const row = { value: team.value, cost: String(log.dollars) } as StatsRow;
+    return new Promise((resolve) => void log.waiting.push(() => resolve([row])));
+  };
+  const reader = { catchUp: async () => {}, stats } as unknown as LogReader;
+  const sums = new Sums([day], { log: { reader: () => reader } as never, logger: {} as never, clock: () => noon, readers: new Set() }, noon);
+  const asked = (): Promise<unknown> => expect.poll(() => log.waiting.length).toBe(1);
+  return { log, sums, asked };
+}
+
+test('a reading that began before the change does not count as a reading after it', async () => {
+  const { log, sums, asked } = slowLog();
+  sums.watch([day], ['team']);
+  const first = sums.refresh();
+  await asked();
+  log.dollars = 3;
+  sums.watch([day], ['team']);
+  log.letGo();
+  await first;
+  expect(sums.spentBefore(team, 'day', midnight)).toBeNull();
+  const second = sums.refresh();
+  await asked();
+  log.letGo();
+  await second;
+  expect(sums.spentBefore(team, 'day', midnight)).toBe(3n * oneDollar);
+});
+
+test('a request that asked before the change gets the sum after it', async () => {
+  const { log, sums, asked } = slowLog();
+  sums.watch([day], ['team']);
+  const reading = sums.readOne(team, 'day', midnight);
+  await asked();
+  log.dollars = 3;
+  sums.watch([day], ['team']);
+  log.letGo();
+  await asked();
+  log.letGo();
+  await reading;
+  expect(sums.spentBefore(team, 'day', midnight)).toBe(3n * oneDollar);
+});
