@@ -7,7 +7,7 @@ import type { Secret } from '../../../core/secret.ts';
 import { addressOf } from '../../../core/wire/address.ts';
 import type { Dialect, Target } from '../../../core/wire/dialect.ts';
 import { failure } from './answer.ts';
-import { connectionsBy, unreachable } from './connection.ts';
+import { connectionsBy, fixOf, unreachable } from './connection.ts';
 import type { ConnectionRequest } from './connection.ts';
 import { wayTo } from '../../../core/wire/egress/way.ts';
 import { headersOf } from './headers.ts';
@@ -81,11 +81,17 @@ async function examine(provider: Provider, dialect: Dialect): Promise<Examined> 
     return { findings: isReplaced ? [ofEntry(open, { part, host })] : await Promise.all(keys.map(findingOf)), skewMs: open.skewMs };
   } catch (thrown) {
     const error = GatewayError.from(thrown);
-    const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
-    return { findings: [{ part, state: 'fault', text: `${host}: ${error.message}${cause}`, fix: 'check base_url, the proxy and the firewall on the way' }], skewMs: null };
+    return { findings: [{ part, state: 'fault', text: `${host}: ${error.message}${detailOf(error.cause)}`, fix: fixOf(error.cause) }], skewMs: null };
   } finally {
     await pool.destroy();
   }
+}
+
+/** What Node says of a failed connection. OpenSSL has its message in `reason`, without places in its source. */
+function detailOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return '';
+  const { message, reason = message } = cause as Error & { readonly reason?: string };
+  return ` (${reason})`;
 }
 
 /**

@@ -87,21 +87,32 @@ export function unreachable(thrown: unknown): GatewayError {
   if (message === 'bad upgrade') return new GatewayError('upstream_invalid_response', 'The provider changed to another protocol, which it was not asked to (HTTP status 101).', { cause: thrown });
   // undici's errors of parsing have no code
   if (name === 'HTTPParserError' || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return new GatewayError('upstream_invalid_response', 'The provider did not answer in valid HTTP.', { cause: thrown });
-  const otherwise = resets.has(code) ? 'it closed the connection' : 'the connection failed';
-  const why = isUntrusted(code) ? 'its certificate is not trusted' : (reasons[code] ?? otherwise);
-  return new GatewayError('upstream_unreachable', `The provider cannot be reached: ${why}.`, { cause: thrown });
+  return new GatewayError('upstream_unreachable', `The provider cannot be reached: ${reasonOf(code).why}.`, { cause: thrown });
 }
 
-const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'it refused the connection',
-  ENOTFOUND: 'its name is not known',
-  EAI_AGAIN: 'its name could not be looked up',
-  EHOSTUNREACH: 'there is no route to its host',
-  ENETUNREACH: 'there is no route to its network',
-  EMFILE: 'the gateway has no free file descriptor (ulimit -n)',
-  PROXY: 'the proxy on the way to it failed',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS, which https needs',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet by the clock of this machine',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+/** What an operator does about a connection that failed with this error. */
+export const fixOf = (thrown: unknown): string => reasonOf((thrown as Fault | undefined)?.code ?? '').fix ?? 'check base_url, the proxy and the firewall on the way';
+
+interface Reason {
+  readonly why: string;
+  readonly fix?: string;
+}
+
+function reasonOf(code: string): Reason {
+  if (isUntrusted(code)) return { why: 'its certificate is not trusted', fix: 'give the provider the certificate of its authority, for example ca: ${file:./ca.pem}' };
+  return reasons[code] ?? { why: resets.has(code) ? 'it closed the connection' : 'the connection failed' };
+}
+
+const reasons: Readonly<Record<string, Reason>> = {
+  ECONNREFUSED: { why: 'it refused the connection' },
+  ENOTFOUND: { why: 'its name is not known' },
+  EAI_AGAIN: { why: 'its name could not be looked up' },
+  EHOSTUNREACH: { why: 'there is no route to its host' },
+  ENETUNREACH: { why: 'there is no route to its network' },
+  EMFILE: { why: 'the gateway has no free file descriptor (ulimit -n)' },
+  PROXY: { why: 'the proxy on the way to it failed' },
+  ERR_SSL_WRONG_VERSION_NUMBER: { why: 'it does not speak TLS, which https needs', fix: 'write http:// in base_url, or the port that speaks TLS' },
+  CERT_HAS_EXPIRED: { why: 'its certificate has expired', fix: 'renew the certificate of the provider; if it is new, set the clock of this machine' },
+  CERT_NOT_YET_VALID: { why: 'its certificate is not valid yet by the clock of this machine', fix: 'set the clock of this machine, for example by NTP' },
+  ERR_TLS_CERT_ALTNAME_INVALID: { why: 'its certificate is for another name', fix: 'write a name in base_url that the certificate is for' },
 };

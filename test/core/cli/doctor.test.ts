@@ -1,7 +1,8 @@
 /** `gateway doctor`, run by the executable: one line for each part, with what to do. */
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { createServer as createNetServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, it } from 'vitest';
 import { checkup, roomText } from '../../../core/cli/doctor/doctor.ts';
 import { RunningFile } from '../../../core/cli/running-files.ts';
+import { certificate, datedCertificate } from '../../_kit/certificate.ts';
 import { run } from '../../_kit/executable.ts';
 import { startRedis } from '../../_kit/servers.ts';
 
@@ -112,6 +114,25 @@ describe.concurrent('gateway doctor', { retry: 2 }, () => {
     expect([code, stderr]).toEqual([1, '4 faults.\n']);
     expect(new Set([...good.asked, ...open.asked])).toEqual(new Set(['GET /v1/models']));
     expect(JSON.stringify(lines)).not.toMatch(/Bearer|"wrong"|other/);
+  });
+
+  it('says what is wrong with a certificate, and what to do', async ({ expect }) => {
+    const named = certificate('DNS:other.example');
+    const served = async (server: NetServer): Promise<string> => {
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      opened.push(() => void server.close());
+      return `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    };
+    const [unknown, other, old, plain] = await Promise.all([createTlsServer(certificate('IP:127.0.0.1')), createTlsServer(named), createTlsServer(datedCertificate(2001, 2002)), createNetServer((socket) => void socket.end('no TLS'))].map(served));
+    const { code, lines } = await examined({ providers: { unknown: { dialect, base_url: unknown }, other: { dialect, base_url: other, ca: named.cert }, old: { dialect, base_url: old }, plain: { dialect, base_url: plain } } });
+    const said = (part: string): string | undefined => lines.find((line) => line.includes(` ${part} `));
+    expect([code, said('unknown'), said('other'), said('old'), said('plain')]).toEqual([
+      1,
+      expect.stringMatching(/: its certificate is not trusted\. \(self-signed certificate.*\) → give the provider the certificate of its authority, for example ca: \$\{file:\.\/ca\.pem\}$/),
+      expect.stringMatching(/: its certificate is for another name\. .* → write a name in base_url that the certificate is for$/),
+      expect.stringMatching(/: its certificate has expired\. .* → renew the certificate of the provider; if it is new, set the clock of this machine$/),
+      expect.stringMatching(/: it does not speak TLS, which https needs\. \(wrong version number\) → write http:\/\/ in base_url, or the port that speaks TLS$/),
+    ]);
   });
 
   it('says that providers answer, also where none of them sends its time', async ({ expect }) => {
