@@ -30,7 +30,7 @@ export default definePlugin({
   summary: 'targets that are limited or broken rest, so that nobody waits for them',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   commands: targetCommands,
-  apply({ hooks, state, routes, config, metrics, peers }) {
+  apply({ hooks, state, routes, config, metrics, peers, logger }) {
     const targets = state('targets', () => new Targets());
     /** Requests for which only one target was left. */
     const alone = new WeakSet<object>();
@@ -57,8 +57,9 @@ export default definePlugin({
     hooks.attempted.tap((result, context) => {
       const { candidate, startedAt, number, hasBegun } = context.attempt;
       const now = performance.now();
-      targets.learn(result, candidate, { request: context.id, now, isAlone: alone.has(context), startedAt });
       const { outcome, status, retryAfterMs } = result;
+      const isNews = targets.learn(result, candidate, { request: context.id, now, isAlone: alone.has(context), startedAt });
+      if (isNews) logger.warn('a target rests, because its key is refused', { target: candidate.target, code: outcome, status });
       // a hedged attempt may have had less time than `hedge_ms`
       const { hedgeMs } = context.policy;
       if (outcome === 'outrun' && number === 1 && !hasBegun && hedgeMs !== null) targets.outrun.count(candidate.target, { hedgeMs, breaker: candidate.provider.breaker, startedAt, now });

@@ -80,6 +80,10 @@ export class Target {
     return this.#why === null;
   }
 
+  get isRefused(): boolean {
+    return this.#why === 'refused key';
+  }
+
   /** Whether this request may ask the target now. Where the rest is over and no request tries the target, this request may `claim` it. */
   standing(request: string, now: number): Standing {
     if (this.#why === null) return stands;

@@ -44,8 +44,10 @@ export class Targets {
     });
   }
 
-  learn(result: AttemptResult, { target: name, provider }: Candidate, { request, now, isAlone, startedAt }: { request: string; now: number; isAlone: boolean; startedAt?: number }): void {
+  /** Learns from the outcome of an attempt. Returns whether it is news that the key is refused. */
+  learn(result: AttemptResult, { target: name, provider }: Candidate, { request, now, isAlone, startedAt }: { request: string; now: number; isAlone: boolean; startedAt?: number }): boolean {
     const { target, key } = this.#of(name);
+    const isKnown = target.isRefused || key.isRefused;
     if (result.outcome === 'answered') this.outrun.forget(name);
     target.learn(result, { request, now, breaker: provider.breaker, isAlone, startedAt });
     // wire: a 403 is often about one model that the account may not use; a 401 and an empty account are about the key
@@ -53,6 +55,7 @@ export class Targets {
     // the provider accepts the key again only if an attempt that began after the refusal shows it
     else if (!key.stands && !isOfKey(result.outcome) && result.status !== null && !key.wasUnderWay(startedAt ?? now)) key.wake();
     key.release(request);
+    return !isKnown && target.isRefused;
   }
 
   /** Handles a report of another worker: a target is limited, or its key was refused. */

@@ -168,6 +168,17 @@ describe('a refused key', () => {
     expect((await slow).status).toBe(200);
     expect([(await gateway.chat({ model: 'budgeted' })).status, up.asked.length]).toEqual([503, 2]);
   });
+
+  it('is one line of the process log, however many models are asked with it', async () => {
+    const refused = held(fault(401));
+    const up = await provider(refused.step);
+    const gateway = await gatewayOf(oneUpstream(up.url, once));
+    const all = ['plain', 'plain', 'thinker'].map((model) => gateway.chat({ model }));
+    await expect.poll(() => up.asked.length).toBe(3);
+    refused.goOn();
+    await Promise.all(all);
+    expect(gateway.lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 'warn')).toMatchObject([{ msg: 'a target rests, because its key is refused', target: expect.stringMatching(/^up\//), code: 'upstream_auth_error', status: 401 }]);
+  });
 });
 
 it('only a request that asks the target counts as a try', async () => {
