@@ -79,11 +79,12 @@ export class KeptKeys {
   }
 
   async #read(table: KeyTable): Promise<void> {
+    const before = new Map(this.#keys);
     const { version, keys, isWhole } = await table.changes(this.#version);
-    const gone = isWhole ? [...this.#keys.keys()].filter((name) => !keys.some((key) => key.name === name)) : [];
+    const gone = isWhole ? [...before.keys()].filter((name) => !keys.some((key) => key.name === name)) : [];
     this.#version = version;
     this.#isRead = true;
-    this.#take([...keys, ...gone.map((name) => ({ name, version, data: null }))], isWhole);
+    this.#take([...keys, ...gone.map((name) => ({ name, version, data: null }))], isWhole ? before : null);
   }
 
   /** Takes a key that this process has just written. */
@@ -91,12 +92,13 @@ export class KeptKeys {
     this.#take([key]);
   }
 
-  #take(keys: readonly KeptKey[], isWhole = false): void {
+  /** @param replaced the keys that were known before all keys were read; their versions may be those of another database. Null: not all keys were read */
+  #take(keys: readonly KeptKey[], replaced: ReadonlyMap<string, Kept> | null = null): void {
     const changed = new Map<string, KeyEntry | null>();
     for (const { name, version, data } of keys) {
       const known = this.#keys.get(name);
       // this process has written the key, and the result of an older read comes later
-      if (!isWhole && known !== undefined && known.version >= version) continue;
+      if (known !== undefined && known.version >= version && replaced?.get(name) !== known) continue;
       const kept = data === null ? null : keptOf(name, version, JSON.parse(data) as StoredKey);
       if (kept === null) this.#keys.delete(name);
       else this.#keys.set(name, kept);

@@ -1,0 +1,49 @@
+/** The keys of the store that this process knows, while the store answers late. */
+import { expect, test } from 'vitest';
+import type { KeptChanges, KeptKey, KeyTable } from '../../../../core/log/keys.ts';
+import { KeptKeys } from '../../../../plugins/auth/keys/kept.ts';
+import { plainSettings } from '../../../../plugins/auth/keys/settings.ts';
+
+const keyOf = (name: string, version: number, disabled = false): KeptKey => ({ name, version, data: JSON.stringify({ createdAt: 0, secrets: [], settings: { ...plainSettings, disabled } }) });
+
+/** A store that answers a question when the test says so. */
+function slowStore() {
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<KeptChanges>();
+  const table = { changes: () => (asked.resolve(), answer.promise) } as unknown as KeyTable;
+  return { table, asked: asked.promise, answer: (keys: readonly KeptKey[]) => answer.resolve({ version: Math.max(...keys.map(({ version }) => version)), keys, isWhole: true }) };
+}
+
+test('a key that was made while all keys were read stays', async () => {
+  const kept = new KeptKeys();
+  const store = slowStore();
+  const reading = kept.refresh(store.table);
+  await store.asked;
+  kept.take(keyOf('second', 2));
+  store.answer([keyOf('first', 1)]);
+  await reading;
+  expect([...kept.all().keys()].sort()).toEqual(['first', 'second']);
+});
+
+test('a key that was disabled while all keys were read stays disabled', async () => {
+  const kept = new KeptKeys();
+  const store = slowStore();
+  const reading = kept.refresh(store.table);
+  await store.asked;
+  kept.take(keyOf('first', 2, true));
+  store.answer([keyOf('first', 1)]);
+  await reading;
+  expect(kept.get('first')?.entry.disabled).toBe(true);
+});
+
+test('the keys of a database that was replaced are forgotten', async () => {
+  const kept = new KeptKeys();
+  kept.take(keyOf('old', 7));
+  kept.take(keyOf('both', 8, true));
+  const store = slowStore();
+  const reading = kept.refresh(store.table);
+  store.answer([keyOf('both', 3)]);
+  await reading;
+  expect([...kept.all().keys()]).toEqual(['both']);
+  expect(kept.get('both')?.entry.disabled).toBe(false);
+});
