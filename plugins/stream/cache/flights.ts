@@ -15,6 +15,8 @@ export interface Traveller {
   readonly key: string;
   /** The flight for which this request asks, so that all others under its key wait; null: it asks for no flight. */
   leads: Flight | null;
+  /** The flight for whose answer this request waits, or waited; null: none. */
+  joins: Flight | null;
   /** Ends the wait of this request; null: it does not wait. */
   resolve: ((turn: Turn) => void) | null;
 }
@@ -28,19 +30,29 @@ interface Flight {
   failures: number;
   /** True: the request that asks wants a new answer, even if one is kept. */
   renews: boolean;
+  /** The flight in whose place this one came; null: there was none, or it does not matter any more. */
+  former: Flight | null;
+  /** True: a newer answer is kept, so that of this flight is not. */
+  isOutdated: boolean;
 }
 
 /** The flights of one process, by key. They outlive a reload: requests of the old gateway and of the new one wait for each other. */
 export class Flights {
   readonly #flights = new Map<string, Flight>();
 
-  /** Makes this request the one that asks, unless another request already asks under its key. */
+  /** Makes this request the one that asks, unless another request already asks under its key. A request for a new answer takes the place of that one: requests that come later get the new answer. */
   lead(traveller: Traveller, renews: boolean): boolean {
     const { key } = traveller;
-    if (this.#flights.has(key)) return false;
-    traveller.leads = { waiting: [], failures: 0, renews };
+    const former = this.#flights.get(key) ?? null;
+    if (former !== null && !renews) return false;
+    traveller.leads = { waiting: [], failures: 0, renews, former, isOutdated: false };
     this.#flights.set(key, traveller.leads);
     return true;
+  }
+
+  /** Called when the answer of this request is kept: an older request that is still answered must not replace it. */
+  kept({ leads }: Traveller): void {
+    for (let former = leads?.former ?? null; former !== null; former = former.former) former.isOutdated = true;
   }
 
   /** Whether the request that asks under this key wants a new answer, even if one is kept. */
@@ -54,6 +66,7 @@ export class Flights {
       const flight = this.#flights.get(traveller.key);
       if (flight === undefined) return resolve('ask');
       traveller.resolve = resolve;
+      traveller.joins = flight;
       flight.waiting.push(traveller);
     });
   }
@@ -61,7 +74,7 @@ export class Flights {
   /** Ends the wait of this request, which then asks for itself. */
   leave(traveller: Traveller): void {
     if (traveller.resolve === null) return;
-    const { waiting = [] } = this.#flights.get(traveller.key) ?? {};
+    const { waiting = [] } = traveller.joins ?? {};
     const at = waiting.indexOf(traveller);
     if (at >= 0) waiting.splice(at, 1);
     call(traveller, 'ask');
@@ -76,7 +89,8 @@ export class Flights {
     const isPassedOn = result === 'left' || (result === 'failed' && flight.failures < mostFailures);
     const next = isPassedOn ? flight.waiting.shift() : undefined;
     if (next === undefined) {
-      this.#flights.delete(leader.key);
+      flight.former = null;
+      if (this.#flights.get(leader.key) === flight) this.#flights.delete(leader.key);
       for (const traveller of flight.waiting) call(traveller, typeof result === 'string' ? 'ask' : result);
       return;
     }

@@ -103,7 +103,7 @@ class Cache {
     const wish = wishOf(context);
     if (wish === null || candidates.every(({ dropped }) => dropped !== null)) return candidates;
     if (context.isDryRun) return wish === 'refresh' ? candidates : this.#foresee(candidates, context);
-    const use: Use = { key: keyOf(context, candidates), entry: null, recordings: [], leads: null, resolve: null };
+    const use: Use = { key: keyOf(context, candidates), entry: null, recordings: [], leads: null, joins: null, resolve: null };
     this.#uses.set(context, use);
     const leads = this.#flights.lead(use, wish === 'refresh');
     // a request that wants a new answer does not wait for another one
@@ -145,7 +145,10 @@ class Cache {
     if (word !== undefined) this.#counts[word]++;
     if (use.entry !== null) return word === undefined ? record : { ...record, cost: '0', costIsUpperBound: false, prices: null, tokensPerSecond: null, fields: { ...record.fields, cache: word } };
     const entry = record.outcome === 'answered' ? entryOf(use, context) : null;
-    if (entry !== null && isKept(entry)) this.#store.keep(use.key, entry);
+    if (entry !== null && isKept(entry) && use.leads?.isOutdated !== true) {
+      this.#store.keep(use.key, entry);
+      this.#flights.kept(use);
+    }
     this.#flights.leave(use);
     this.#flights.end(use, entry ?? (record.outcome === 'gone' ? 'left' : 'failed'));
     return word === undefined ? record : { ...record, fields: { ...record.fields, cache: word } };

@@ -1,0 +1,72 @@
+/** A request that wants a new answer, while older equal requests run. */
+import { expect, it } from 'vitest';
+import { oneUpstream } from '../../../_kit/gateway.ts';
+import { answers, completion } from '../../../_kit/upstream.ts';
+import { gatewayOf, probe, provider } from '../../../core/scene.ts';
+import { LATE } from '../../../../core/pipeline/hooks.ts';
+import { held, on, plain } from './scene.ts';
+
+const refresh = { 'x-cache': 'refresh' };
+const says = (text: string) => answers(completion(text));
+const hi = { model: 'plain', messages: [{ role: 'user', content: 'hi' }] };
+const asksAgain = says('asked again');
+
+it.each([on, refresh])('keeps its answer where an older request with %o ends later', async (headers) => {
+  const old = held(says('old'));
+  const up = await provider(old.step, says('new'), asksAgain);
+  const gateway = await gatewayOf(oneUpstream(up.url));
+  const first = plain(gateway, {}, headers);
+  await old.asked;
+  expect((await plain(gateway, {}, refresh)).text).toBe('new');
+  old.release();
+  expect((await first).text).toBe('old');
+  expect(await plain(gateway)).toEqual({ text: 'new', cache: 'hit' });
+});
+
+it('gives its answer to requests that come while the older one runs', async () => {
+  const old = held(says('old'));
+  const up = await provider(old.step, says('new'), asksAgain);
+  const gateway = await gatewayOf(oneUpstream(up.url));
+  const first = plain(gateway);
+  await old.asked;
+  await plain(gateway, {}, refresh);
+  expect(await plain(gateway)).toEqual({ text: 'new', cache: 'hit' });
+  old.release();
+  await first;
+});
+
+it('leaves the answer of the older request where it fails itself', async () => {
+  const old = held(says('old'));
+  const up = await provider(old.step, answers({ error: { message: 'no' } }, { status: 400 }), asksAgain);
+  const gateway = await gatewayOf(oneUpstream(up.url));
+  const first = plain(gateway);
+  await old.asked;
+  expect((await plain(gateway, {}, refresh)).text).toBe('status 400');
+  old.release();
+  await first;
+  expect(await plain(gateway)).toEqual({ text: 'old', cache: 'hit' });
+});
+
+it('does not disturb those that wait for the older request', async () => {
+  const old = held(says('old'));
+  const up = await provider(old.step, says('new'), says('of the next'), asksAgain);
+  let arrived = 0;
+  const counted = probe(({ hooks }) => hooks.route.tap({ stage: LATE - 3 }, (candidates) => (arrived++, candidates)));
+  const gateway = await gatewayOf(oneUpstream(up.url), { plugins: [counted] });
+  const leaves = new AbortController();
+  const first = gateway.post(hi, { headers: on, signal: leaves.signal }).catch(() => null);
+  await old.asked;
+  const leaving = new AbortController();
+  const gone = gateway.post(hi, { headers: on, signal: leaving.signal }).catch(() => null);
+  await expect.poll(() => arrived).toBe(2);
+  const waiting = plain(gateway);
+  await expect.poll(() => arrived).toBe(3);
+  await plain(gateway, {}, refresh);
+  leaving.abort();
+  await gone;
+  await expect.poll(() => gateway.records.filter(({ outcome }) => outcome === 'gone').length).toBe(1);
+  leaves.abort();
+  await first;
+  expect(await waiting).toEqual({ text: 'of the next', cache: 'miss' });
+  expect(await plain(gateway)).toEqual({ text: 'new', cache: 'hit' });
+});
