@@ -172,25 +172,21 @@ export async function startPostgres(): Promise<PostgresServer> {
     }
     throw new Error('PostgreSQL did not start');
   };
-  /** Signals the server and its backends. Each backend is a session leader, so they are found as children. */
-  const signal = (name: NodeJS.Signals): void => {
+  /** Signals the server and its backends, and returns them. Each backend is a session leader, so they are found as children. */
+  const signal = (name: NodeJS.Signals): readonly number[] => {
     const root = child?.pid;
-    if (root === undefined) return;
-    // ps ends with 1 where there are no children
-    const children = spawnSync('ps', ['-o', 'pid=', '--ppid', String(root)], { encoding: 'utf8' }).stdout.split('\n').map(Number).filter((pid) => pid > 0);
-    for (const pid of [root, ...children]) {
-      try {
-        process.kill(pid, name);
-      } catch {
-        // the process has ended meanwhile
-        continue;
-      }
-    }
+    if (root === undefined) return [];
+    // a stopped server starts no backend after they were listed
+    send('SIGSTOP', root);
+    const all = [root, ...processes('pid=', '--ppid', String(root)).map(Number)];
+    for (const pid of all) send(name, pid);
+    return all;
   };
   const kill = async (): Promise<void> => {
-    signal('SIGCONT');
-    signal('SIGKILL');
+    const all = signal('SIGKILL');
     await ended;
+    // while a backend lives, the server does not start again on the same data; a busy machine ends it later than the server
+    while (processes('stat=', '-p', all.join()).some((state) => !state.startsWith('Z'))) await pause(20);
     rmSync(join(files, 'postmaster.pid'), { force: true });
   };
   const stop = async (): Promise<void> => {
@@ -218,6 +214,18 @@ export async function startPostgres(): Promise<PostgresServer> {
     stop,
   };
 }
+
+/** Signals a process, unless it has ended meanwhile. */
+function send(name: NodeJS.Signals, pid: number): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** What `ps` says of processes, a line for each; it ends with 1 where there are none. */
+const processes = (...words: readonly string[]): readonly string[] => spawnSync('ps', ['-o', ...words], { encoding: 'utf8' }).stdout.split('\n').map((line) => line.trim()).filter((line) => line !== '');
 
 /** The files of an empty cluster. cost: initdb takes 1.7 s of CPU, and a copy of its files takes 0.1 s. */
 function makeCluster(files: string, init: (into: string) => void): void {
