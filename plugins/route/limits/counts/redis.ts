@@ -63,7 +63,7 @@ export class RedisLedger implements Ledger {
   #registering: Promise<void> | null = null;
   readonly #running = new Set<Owned>();
   readonly #missed = new Missed();
-  #heart: NodeJS.Timeout | undefined;
+  readonly #heart: NodeJS.Timeout;
 
   constructor({ redis, memory, clock, leaseMs = usualLeaseMs }: RedisParts) {
     this.#redis = redis;
@@ -71,6 +71,8 @@ export class RedisLedger implements Ledger {
     this.#clock = clock;
     this.#leaseMs = leaseMs;
     this.seeds = new Seeds({ redis, memory, clock });
+    // from the start: Redis may be away at the first request, and gets it later although no other request comes
+    this.#heart = setInterval(() => void this.#beat(), leaseMs / 3).unref();
   }
 
   [Symbol.dispose](): void {
@@ -253,7 +255,6 @@ export class RedisLedger implements Ledger {
     if (hasSpent) this.readAgain?.();
     // messages that were sent before Redis knew the name are missing there too
     this.#isKnown = this.#missed.isEmpty && this.#doubts === doubts;
-    this.#heart ??= setInterval(() => void this.#beat(), this.#leaseMs / 3).unref();
   }
 
   /** Returns the era of Redis. */

@@ -296,6 +296,15 @@ describe('a count that Redis has missed', () => {
     expect([requests, tokens]).toEqual([30 * 600, 30 * 600 * 7]);
   });
 
+  test('is sent although no other request comes, also where the first request found no Redis', async () => {
+    const one = limited('first', { requests: 5 });
+    const { ledger, away, back } = await farFrom(own.server.url, { leaseMs: 3000 });
+    await away();
+    await holdOf(ledger, [one]);
+    await back();
+    await expect.poll(async () => (await seen(one))?.requests).toBe(1);
+  });
+
   test('is dropped when it no longer counts', () => {
     const missed = new Missed();
     for (let at = 0; at < 20_000; at++) missed.requests([limited(`made-up-${at}`, { requests: 5 })], at * 1000);
