@@ -9,7 +9,7 @@ import { measureOf } from '../../../../plugins/route/limits/measure.ts';
 import { proxyTo } from '../../../_kit/proxy.ts';
 import { startRedis } from '../../../_kit/servers.ts';
 import type { RedisServer } from '../../../_kit/servers.ts';
-import { asking, connected, ledgerOver, limited } from './redis-scene.ts';
+import { asking, connected, ledgerAt, ledgerOver, limited, patient, registered } from './redis-scene.ts';
 
 const noon = Date.parse('2026-03-01T12:00:00Z');
 
@@ -165,22 +165,24 @@ describe('over Redis', () => {
   afterAll(async () => await server.stop());
 
   test('every decision is that of the oracle', async () => {
-    const redis = await connected(server.url);
+    const redis = patient(server.url);
     await fc.assert(
       fc.asyncProperty(fc.array(fc.oneof({ weight: 5, arbitrary: ask }, { weight: 3, arbitrary: end }), { maxLength: 60 }), async (steps) => {
         await redis.run('return redis.call("FLUSHALL")', [], []);
+        // without its end, its heartbeat would tell the emptied Redis of the next run what it has admitted in this one
+        using ledger = await registered(ledgerOver(redis));
         // the time of Redis is the real one, so no minute passes here
-        await follow(ledgerOver(redis), steps, { now: noon });
+        await follow(ledger, steps, { now: noon });
       }),
       { numRuns: 60 },
     );
   });
 
   test('the levels are exactly those in memory', async () => {
-    const redis = await connected(server.url);
+    const redis = patient(server.url);
     await redis.run('return redis.call("FLUSHALL")', [], []);
     const huge: Subject = { id: 'key huge', by: 'key', value: 'huge', caps: { requests: 100, tokens: 1_000_000, concurrent: 9, budgets: [{ per: 'total', pico: 8_000_000n * 10n ** 12n, refusesUnknown: false }] } };
-    const ledger = ledgerOver(redis);
+    const ledger = await registered(ledgerOver(redis));
     const { hold } = await ledger.reserve(asking([huge], { tokens: 1234, pico: 3n }));
     ledger.charge({ subjects: [huge], pico: 7_999_999n * 10n ** 12n + 1n, at: Date.now() });
     ledger.charge({ subjects: [huge], pico: 1n, at: Date.now() });
@@ -189,8 +191,9 @@ describe('over Redis', () => {
     expect((await ledger.levels([huge]))[0]).toMatchObject({ requests: 1, tokens: 999, running: 0, budgets: [{ held: 0n }] });
   });
 
-  test('a minute is any 60 s', async () => {
-    const redis = await connected(server.url);
+  // the time of Redis is the real one: a machine that stands still for 2.5 s lets the minute pass
+  test('a minute is any 60 s', { retry: 2 }, async () => {
+    const redis = patient(server.url);
     await redis.run('return redis.call("FLUSHALL")', [], []);
     const two: Subject = { ...other, id: 'key two', caps: { ...other.caps, requests: 2 } };
     // while Redis is away, one request is let in; Redis gets it about 57.5 s later
@@ -205,6 +208,7 @@ describe('over Redis', () => {
     clock.shift = 0;
     proxy.isShut = false;
     await expect.poll(() => away.isAway).toBe(false);
+    await registered(ledger);
     expect((await ledger.reserve(asking([two]))).refusal).toBeNull();
     const refused = await ledger.reserve(asking([two]));
     expect(refused.refusal?.lack).toBe('requests');
@@ -215,16 +219,15 @@ describe('over Redis', () => {
   });
 
   test('the holds of a gateway end when the gateway sends nothing more', async () => {
-    const redis = await connected(server.url);
-    await redis.run('return redis.call("FLUSHALL")', [], []);
+    await patient(server.url).run('return redis.call("FLUSHALL")', [], []);
     const proxy = await proxyTo(server.url);
-    const dying = await connected(proxy.url);
-    const [one, two] = [ledgerOver(dying, { leaseMs: 800 }), ledgerOver(redis, { leaseMs: 800 })];
+    const [one, two] = [await ledgerAt(proxy.url, { leaseMs: 800 }), await ledgerAt(server.url)];
     for (let at = 0; at < 4; at++) expect((await one.reserve(asking([subject], { tokens: 125, pico: 250n }))).refusal).toBeNull();
-    expect((await two.reserve(asking([subject]))).refusal).not.toBeNull();
+    const isFull = async (): Promise<boolean> => (await two.reserve(asking([subject], { isLook: true }))).refusal !== null;
+    await expect.poll(isFull).toBe(true);
     await new Promise((resolve) => setTimeout(resolve, 1200));
-    // the gateway lives, so all of its holds are still there
-    expect((await two.reserve(asking([subject]))).refusal).not.toBeNull();
+    // the gateway lives, so all of its holds are still there, or again where its heartbeat was late
+    await expect.poll(isFull).toBe(true);
     proxy.isShut = true;
     proxy.cut();
     await expect.poll(async () => (await two.reserve(asking([subject], { tokens: 500, pico: 1000n }))).refusal?.lack ?? 'room').toBe('room');
@@ -232,13 +235,13 @@ describe('over Redis', () => {
   });
 
   test('requests that were let in before Redis was emptied still count', async () => {
-    const redis = await connected(server.url);
+    const redis = patient(server.url);
     await redis.run('return redis.call("FLUSHALL")', [], []);
-    const [one, two] = [ledgerOver(redis), ledgerOver(redis)];
+    const [one, two] = [await registered(ledgerOver(redis)), await registered(ledgerOver(redis))];
     const holds = [await one.reserve(asking([subject])), await two.reserve(asking([subject])), await one.reserve(asking([subject]))].map(({ hold }) => hold as Hold);
     await redis.run('return redis.call("FLUSHALL")', [], []);
     await one.reserve(asking([subject], { isLook: true }));
-    for (const ledger of [one, two]) await ledger.reserve(asking([other]));
+    for (const ledger of [one, two]) await registered(ledger);
     expect((await one.levels([subject]))[0]).toMatchObject({ requests: 3, tokens: 30, running: 3, budgets: [{ held: 3n }] });
     one.settle(holds[0] as Hold, 5);
     two.settle(holds[1] as Hold, 5);
