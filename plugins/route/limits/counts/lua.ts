@@ -42,7 +42,11 @@ local function spend(key, pico, expires)
 end
 `;
 
-/** The time, and windows of 60 s. */
+/**
+ * The time, and windows of 60 s.
+ * safety: each script with a numbered message begins with this part. Its first write takes no memory, and then Redis runs the whole script also where it has
+ * no memory left. A message that alone is refused counts as received, because Redis takes the next one, with a higher number.
+ */
 export const common = `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)

@@ -173,7 +173,7 @@ return 1
  * Adds spending. KEYS: alive, heard, then the sum of each budget. A sum that Redis does not have is read from the log, which includes this amount.
  * ARGV: gateway, number, pico, and when each sum expires. Returns 0 where Redis does not know the gateway: nothing was done.
  */
-export const chargeScript = `${hearing}${spending}
+export const chargeScript = `${common}${hearing}${spending}
 if not knows(ARGV[1], ARGV[2]) then return 0 end
 heard(ARGV[2])
 for at = 3, #KEYS do spend(KEYS[at], ARGV[3], ARGV[at + 1]) end

@@ -189,6 +189,23 @@ describe('a request counts once', () => {
     await expect.poll(async () => (await touch(ledger), await seen(one))).toMatchObject({ requests: 300, tokens: 1500, running: 0, budgets: [{ spent: 900n, held: 0n }] });
   });
 
+  test('if Redis has no memory left and all its answers were lost: what was charged is not lost', async () => {
+    const one = limited('charged', { concurrent: 5, budgets: [budget(1000n)] });
+    const { ledger, proxy } = await farFrom(own.server.url);
+    onTestFinished(async () => void (await own.redis.config('SET', 'maxmemory', '0')));
+    await registered(ledger);
+    const hold = await holdOf(ledger, [one]);
+    await own.redis.config('SET', 'maxmemory', '1');
+    proxy.delayMs = 3_600_000;
+    ledger.charge({ subjects: [one], pico: 7n, at: Date.now() });
+    ledger.settle(hold, 0);
+    await expect.poll(async () => (await seen(one))?.running).toBe(0);
+    await own.redis.config('SET', 'maxmemory', '0');
+    proxy.delayMs = 0;
+    proxy.cut();
+    await expect.poll(async () => (await touch(ledger), (await seen(one))?.budgets[0]?.spent)).toBe(7n);
+  });
+
   test('if Redis refuses writes for long, and each call sends no more than the one before', async () => {
     const one = limited('refused', { requests: 100_000 });
     const ledger = ledgerOver(await connected(own.server.url));
