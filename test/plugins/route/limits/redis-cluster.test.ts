@@ -7,7 +7,7 @@ import { Secret } from '../../../../core/secret.ts';
 import { startCluster } from '../../../_kit/servers.ts';
 import type { RedisCluster, RedisServer } from '../../../_kit/servers.ts';
 import { proxyTo } from '../../../_kit/proxy.ts';
-import { asking, holdOf, ledgerOver, limited, touch } from './redis-scene.ts';
+import { asking, holdOf, ledgerOver, limited, registered, touch } from './redis-scene.ts';
 
 let cluster: RedisCluster;
 beforeAll(async () => {
@@ -18,11 +18,19 @@ afterAll(() => cluster.stop());
 const node = (at: number): RedisServer => cluster.nodes[at] as RedisServer;
 const inTime = <Value>(ask: () => Promise<Value>): Promise<Value> => vi.waitFor(ask, { timeout: 90_000 });
 
-async function opened(url: string) {
+interface Opened {
+  readonly client: RedisClient;
+  messages(): string[];
+  errors(): string[];
+}
+
+/** A client that has learned what is at the address: on a busy machine its time for that, 300 ms, may be over before, and then another client tries. */
+async function opened(url: string): Promise<Opened> {
   const lines: string[] = [];
   const client = new RedisClient(new Secret(url), createLogger((line) => void lines.push(line)));
   onTestFinished(() => client[Symbol.dispose]());
   await client.open();
+  if ((await client.health()).error === 'timeout') return await opened(url);
   const logged = (): { msg: string; error: string }[] => lines.map((line) => JSON.parse(line));
   return { client, messages: () => logged().map(({ msg }) => msg), errors: () => logged().map(({ error }) => error) };
 }
@@ -35,20 +43,22 @@ function adminOf({ url }: RedisServer): Redis {
 
 test.each([['primary', 0], ['primary', 1], ['primary', 2], ['replica', 4]])('each %s gives access to all keys, on any node (node %d)', async (_, at) => {
   const { client, messages } = await opened(node(at).url);
-  expect([client.isAway, await client.health()]).toEqual([false, { connected: true }]);
+  await expect.poll(async () => [client.isAway, await client.health()]).toEqual([false, { connected: true }]);
   const keys = Array.from({ length: 30 }, (_none, index) => `model-gateway:cache:1:${index}`);
   for (const key of keys) await inTime(() => client.set(key, `${key} by ${at}`, 60));
   for (const key of keys) expect(await inTime(() => client.get(key))).toBe(`${key} by ${at}`);
-  for (const key of keys) expect(await inTime(() => client.run("return redis.call('DEL', KEYS[1])", [key], []))).toBe(1);
+  for (const key of keys) expect(await inTime(() => client.run("return redis.call('EXISTS', KEYS[1])", [key], []))).toBe(1);
   // on a busy machine a node may not answer in time
   expect(messages().filter((one) => !/does not answer|answers again/.test(one))).toEqual([]);
 });
 
-test('gateways at different nodes count together, also where a node is announced under another address', async () => {
-  const three = limited('together', { requests: 3, tokens: 1000, concurrent: 3, budgets: [{ per: 'month', pico: 1000n, refusesUnknown: false }] });
+let number = 0;
+// a gateway waits 300 ms for Redis, and then counts by itself: where the machine stands still for longer, the gateways do not count together
+test('gateways at different nodes count together, also where a node is announced under another address', { retry: 3 }, async () => {
+  const three = limited(`together ${++number}`, { requests: 3, tokens: 1000, concurrent: 3, budgets: [{ per: 'month', pico: 1000n, refusesUnknown: false }] });
   const proxy = await proxyTo(node(2).url);
   onTestFinished(() => proxy.close());
-  const ledgers = await Promise.all([node(0).url, node(1).url, proxy.url].map(async (url) => ledgerOver((await opened(url)).client)));
+  const ledgers = await Promise.all([node(0).url, node(1).url, proxy.url].map(async (url) => await registered(ledgerOver((await opened(url)).client))));
   for (const ledger of ledgers) expect((await ledger.reserve(asking([three]))).refusal).toBeNull();
   for (const ledger of ledgers) expect((await ledger.reserve(asking([three]))).refusal?.lack).toBe('requests');
 });
