@@ -24,15 +24,19 @@ const dimensions = Object.fromEntries(fields.filter(({ isDimension }) => isDimen
 const ofAttempts = { 'attempt.provider': 'Provider', 'attempt.model': 'Model', 'attempt.code': 'Outcome', 'attempt.target': 'Target' };
 const tops = ['10', '20', '50', '100'];
 
+/** @param {string} by */
+const usualOf = (by) => (by.startsWith('attempt.') ? 'requests' : 'cost');
+
+/** The measure of the address. While another dimension is loading, the rows are those of the one before, which may not have it. @param {URLSearchParams} params @param {string} by */
+const metricOf = (params, by) => (Object.hasOwn(measuresOf(by), params.get('metric') ?? '') ? params.get('metric') : usualOf(by));
+
 /** @param {{ params: URLSearchParams }} props */
 export function BreakdownPage({ params }) {
   const range = rangeOf(params);
   const bucketMs = bucketOf(range.to - range.from, 60);
   const by = params.get('by') ?? 'model';
   const isTried = Object.hasOwn(ofAttempts, by);
-  const offered = measuresOf(by);
-  const usual = isTried ? 'requests' : 'cost';
-  const metric = Object.hasOwn(offered, params.get('metric') ?? '') ? params.get('metric') : usual;
+  const metric = metricOf(params, by);
   const isOverTime = params.get('view') === 'time';
   const top = Number(params.get('top') ?? '20');
   const { data, error, loading, reload } = useData(`/api/views/breakdown?${apiParams(params, { by, rank: rankOf(metric), ...(isOverTime && { bucket: String(bucketMs) }) })}`, { everyMs: range.isRelative ? 20_000 : 0 });
@@ -46,7 +50,7 @@ export function BreakdownPage({ params }) {
     <//>
     <${SearchBar} params=${params} facets=${{}} />
     <div class="pickers">
-      <label>Measure <select value=${metric} onChange=${choose('metric', usual)}>${Object.entries(offered).map(([name, { label }]) => html`<option key=${name} value=${name}>${label}</option>`)}</select></label>
+      <label>Measure <select value=${metric} onChange=${choose('metric', usualOf(by))}>${Object.entries(measuresOf(by)).map(([name, { label }]) => html`<option key=${name} value=${name}>${label}</option>`)}</select></label>
       <label>by <${Dimension} value=${by} keyed=${keyed} onChange=${choose('by', 'model')} /></label>
       ${!isTried && html`<label>then by <${Dimension} value=${params.get('sub') ?? ''} keyed=${keyed} none="nothing" onChange=${choose('sub', '')} /></label>`}
       <label>top <select value=${String(top)} onChange=${choose('top', '20')}>${tops.map((number) => html`<option key=${number}>${number}</option>`)}</select></label>
@@ -55,8 +59,8 @@ export function BreakdownPage({ params }) {
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
     ${data !== null && (data.total.requests === 0 ? html`<${Notice} icon="search" title="No request matches">In this time, with these filters, there is none.<//>` : html`
-      <div class=${loading ? 'is-loading' : ''}>${isOverTime && data.points.length > 0 && html`<${OverTime} data=${data} metric=${metric} range=${shownRange} params=${params} />`}
-      <${BreakdownTable} data=${data} name=${dimensions[by] ?? ofAttempts[by] ?? keyOf(by)} metric=${metric} top=${top} params=${params} /></div>`)}`;
+      <div class=${loading ? 'is-loading' : ''}>${isOverTime && data.points.length > 0 && html`<${OverTime} data=${data} metric=${metricOf(params, data.by)} range=${shownRange} params=${params} />`}
+      <${BreakdownTable} data=${data} name=${dimensions[data.by] ?? ofAttempts[data.by] ?? keyOf(data.by)} metric=${metricOf(params, data.by)} top=${top} params=${params} /></div>`)}`;
 }
 
 const choose = (name, usual) => (event) => go(withParams({ [name]: event.target.value === usual ? null : event.target.value }));

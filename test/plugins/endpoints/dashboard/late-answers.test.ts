@@ -1,0 +1,72 @@
+/** A slow network: answers that come after the reader has asked for something else, or has left. */
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { stage } from './browser.ts';
+import type { Stage } from './browser.ts';
+
+let scene: Stage;
+let page: Page;
+let older = '';
+let newer = '';
+
+beforeAll(async () => {
+  scene = await stage();
+  older = await scene.chat('The older one', {}, { 'x-gateway-team': 'search' });
+  newer = await scene.chat('The newer one');
+  await scene.stored(2);
+});
+afterAll(async () => await scene.close());
+beforeEach(async () => {
+  page = await scene.page();
+});
+afterEach(async () => await scene.leave(page));
+
+const open = async (path: string): Promise<void> => void (await page.goto(`${scene.gateway.url}/dashboard${path}`));
+const link = (name: string) => page.getByRole('link', { name, exact: true });
+
+interface Held {
+  /** Waits until so many requests have been sent. */
+  asked(times?: number): Promise<void>;
+  readonly count: () => number;
+  /** Sends the answers, and waits until the page has taken one and is drawn. */
+  release(): Promise<void>;
+}
+
+/** Answers of these addresses wait. */
+async function hold(address: string): Promise<Held> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let count = 0;
+  await page.route(address, async (route) => {
+    count++;
+    await promise;
+    // the page may have cancelled it
+    await route.continue().catch(() => {});
+  });
+  return {
+    asked: async (times = 1) => void (await expect.poll(() => count).toBe(times)),
+    count: () => count,
+    async release() {
+      const [response] = await Promise.all([page.waitForResponse(address), resolve()]);
+      await response.finished();
+      await drawn();
+    },
+  };
+}
+
+/** A second frame begins after everything that was due before the first one. */
+const drawn = async (): Promise<unknown> => await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(resolve))))');
+
+test('a breakdown by attempts shows its rows until those by model come, which have other measures', async () => {
+  await open('/breakdown?by=attempt.provider');
+  const head = page.locator('.breakdown thead th').first();
+  await head.getByText('Provider').waitFor();
+  const answer = await hold('**/api/views/breakdown?*');
+  const { length } = scene.complaints;
+  await page.locator('.pickers select').nth(1).selectOption('model');
+  await answer.asked();
+  await page.locator('.is-loading').waitFor();
+  expect(await head.textContent()).toContain('Provider');
+  await answer.release();
+  await head.getByText('Model').waitFor();
+  expect(scene.complaints.slice(length)).toEqual([]);
+});
