@@ -63,8 +63,8 @@ export const send = (path, body, method = 'POST') => ask(path, { method, headers
 const timesUntilWhole = 30;
 
 /**
- * The answer of the API for a path. While a new answer is loading, the last answer stays. After an error it stays only where it is of
- * the same path.
+ * The answer of the API for a path. While a new answer is loading, the last answer stays, and the last error does not. After an error the
+ * answer stays only where it is of the same path.
  * @param {string | null} path null sends no request
  * @param {{ everyMs?: number, changes?: { query: (data: any) => string, join: (data: any, changed: any) => any } }} [options] `everyMs`
  *   repeats the request after so many milliseconds; 0 does not. `changes`: a repeated request asks with `query` for what has changed, and
@@ -106,5 +106,5 @@ export function useData(path, { everyMs = 0, changes } = {}) {
       clearTimeout(timer);
     };
   }, [path, everyMs, again]);
-  return { data: state.data, error: state.error, loading: path !== null && state.path !== path, reload: () => setAgain((count) => count + 1) };
+  return { data: state.data, error: state.path === path ? state.error : null, loading: path !== null && state.path !== path, reload: () => setAgain((count) => count + 1) };
 }

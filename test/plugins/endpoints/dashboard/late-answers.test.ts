@@ -70,3 +70,18 @@ test('a breakdown by attempts shows its rows until those by model come, which ha
   await head.getByText('Model').waitFor();
   expect(scene.complaints.slice(length)).toEqual([]);
 });
+
+test('the error of one request is not shown for the next one', async () => {
+  await open('/logs');
+  await page.route(`**/api/views/request/${newer}`, (route) => route.fulfill({ status: 404, json: { error: { code: 'record_not_found', message: 'It is not on record.' } } }));
+  await page.locator('.row-link').first().click();
+  const notice = page.getByText('This request is not on record');
+  await notice.waitFor();
+  const answer = await hold(`**/api/views/request/${older}`);
+  await page.keyboard.press(']');
+  await answer.asked();
+  await page.locator('.panel').getByRole('progressbar').waitFor();
+  expect(await notice.count()).toBe(0);
+  await answer.release();
+  await page.locator('.detail-head').waitFor();
+});
