@@ -40,8 +40,9 @@ export function SearchBar({ params, facets }) {
     const next = parseBar(written).reduce(addFilter, params);
     setOpen(false);
     if (Array.from(next.keys()).some((name) => isFilter(name) && !isKnown(name))) {
-      // the server knows all names, and which of them is near
-      ask(`/api/facets?${apiParams(next)}`).catch(({ message }) => setFault(message));
+      setText(written);
+      // the server knows all names, and which of them is near; the reader may have written something else when it answers
+      ask(`/api/facets?${apiParams(next)}`).catch(({ status, message }) => input.current?.value === written && setFault(status === 400 ? `${message} To look for it as text, write it in quotes.` : message));
       return;
     }
     go(isWholeId(id) ? requestHref(id) : hrefOf(location.pathname, next));
@@ -81,7 +82,7 @@ export function SearchBar({ params, facets }) {
     </div>
     ${filters.length === 0 ? html`<kbd class="search-key" aria-hidden="true">/</kbd>` : html`<a class="link" href=${hrefOf(location.pathname, withoutFilters(params))}>Clear all</a>`}
   </div>
-  <div role="alert">${fault !== '' && html`<p class="search-fault">${fault} To look for it as text, write it in quotes.</p>`}</div>`;
+  <div role="alert">${fault !== '' && html`<p class="search-fault">${fault}</p>`}</div>`;
 }
 
 /** A request whose whole id is known: beside the list, or beside the list of the same filters. @param {string | null} id */

@@ -85,3 +85,28 @@ test('the error of one request is not shown for the next one', async () => {
   await answer.release();
   await page.locator('.detail-head').waitFor();
 });
+
+test('what is wrong with a filter is not said of a later one', async () => {
+  await open('/logs');
+  const answer = await hold('**/api/facets?*');
+  const bar = page.getByRole('combobox', { name: 'Filter the log' });
+  await bar.fill('modle:mock');
+  await bar.press('Enter');
+  await answer.asked();
+  await bar.fill('model:mock');
+  await bar.press('Enter');
+  await page.getByLabel('Remove the filter model mock').waitFor();
+  await answer.release();
+  expect(await page.locator('.search-fault').count()).toBe(0);
+});
+
+test('a gateway that does not answer is no reason to write a filter in quotes', async () => {
+  await open('/logs');
+  await page.route('**/api/facets?*', (route) => route.abort());
+  const bar = page.getByRole('combobox', { name: 'Filter the log' });
+  await bar.fill('modle:mock');
+  await bar.press('Enter');
+  await page.locator('.search-fault').waitFor();
+  expect(await page.locator('.search-fault').textContent()).toBe('The gateway does not answer.');
+  expect(await bar.inputValue()).toBe('modle:mock');
+});
