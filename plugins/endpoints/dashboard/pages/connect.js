@@ -45,20 +45,23 @@ export function ConnectPage({ params }) {
 function Watch({ model, mark, isMarked, isKnown }) {
   const [seen, setSeen] = useState(/** @type {any[]} */ ([]));
   const [fault, setFault] = useState('');
+  const [isTesting, setTesting] = useState(false);
   // with a mark, the model does not matter: the page must not close its stream, and miss calls, because the list of models has arrived
   const asked = isMarked ? null : model;
   useEffect(() => {
     const own = (record) => record.metadata.connect === mark || (asked !== null && [record.requestedModel, record.model].includes(asked));
     return tail(asked === null ? `meta.connect=${mark}` : '', (record) => own(record) && setSeen((before) => [record, ...before].slice(0, 50)));
   }, [mark, asked]);
-  const test = () => {
+  const test = async () => {
     setFault('');
-    complete({ model, messages: [{ role: 'user', content: 'Say hello.' }] }, { headers: { 'x-gateway-connect': mark }, signal: AbortSignal.timeout(60_000), tell: () => {} }).catch((error) => setFault(error.message));
+    setTesting(true);
+    await complete({ model, messages: [{ role: 'user', content: 'Say hello.' }] }, { headers: { 'x-gateway-connect': mark }, signal: AbortSignal.timeout(60_000), tell: () => {} }).catch((error) => setFault(error.message));
+    setTesting(false);
   };
   const [last] = seen;
   return html`<div class="watch">
     ${last === undefined
-      ? html`<${Notice} icon="clock" title="Waiting for a call">${isMarked ? 'Run the snippet, and this turns green.' : html`Use the client, and its call for <code>${model}</code> is shown here.`} <button type="button" class="link" disabled=${!isKnown} onClick=${test}>Send a test from here</button><//>`
+      ? html`<${Notice} icon="clock" title="Waiting for a call">${isMarked ? 'Run the snippet, and this turns green.' : html`Use the client, and its call for <code>${model}</code> is shown here.`} <button type="button" class="link" disabled=${!isKnown || isTesting} onClick=${test}>Send a test from here</button><//>`
       : html`<${Call} record=${last} isOwn=${last.metadata.connect === mark} many=${seen.length} />`}
     ${fault !== '' && html`<p class="is-bad" role="alert">${fault}</p>`}
   </div>`;

@@ -110,3 +110,14 @@ test('a gateway that does not answer is no reason to write a filter in quotes', 
   expect(await page.locator('.search-fault').textContent()).toBe('The gateway does not answer.');
   expect(await bar.inputValue()).toBe('modle:mock');
 });
+
+test('a test of Connect is sent once, also where its answer takes long', async () => {
+  await open('/connect');
+  const answer = await hold('**/v1/chat/completions');
+  const send = page.getByRole('button', { name: 'Send a test from here' });
+  await send.click();
+  await answer.asked();
+  expect(await send.isDisabled()).toBe(true);
+  await answer.release();
+  await page.getByText('Connected').waitFor();
+});
