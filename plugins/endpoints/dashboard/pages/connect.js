@@ -9,7 +9,7 @@ import { Copy } from '../parts/copy.js';
 import { duration, plural } from '../parts/format.js';
 import { go, withParams } from '../parts/location.js';
 import { Head } from '../parts/shell.js';
-import { Notice } from '../parts/states.js';
+import { Fault, Notice } from '../parts/states.js';
 import { tail } from '../parts/tail.js';
 
 /** Metadata that marks the calls of this page, so that they differ from the calls of others. */
@@ -18,11 +18,12 @@ const newMark = () => Math.random().toString(36).slice(2, 7);
 /** @param {{ params: URLSearchParams }} props */
 export function ConnectPage({ params }) {
   const [mark] = useState(newMark);
-  const { data: models, loading } = useData('/api/models');
+  const { data: models, error, loading, reload } = useData('/api/models');
   const model = params.get('model') ?? firstChoice(models);
   const clients = clientsOf({ base: `${location.origin}/v1`, model, mark, mayReason: mayReason(models, model) });
   const [name, , text] = clients.find(([one]) => one === params.get('client')) ?? clients[0];
   return html`<${Head} title="Connect" />
+    ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     <div class="connect">
       <nav aria-label="Clients"><ul>${clients.map(([one]) => html`<li key=${one}><a href=${withParams({ client: one === 'curl' ? null : one })} aria-current=${one === name ? 'true' : undefined}>${one}</a></li>`)}</ul></nav>
       <section>

@@ -12,7 +12,7 @@ import { draftNow, usePlayground } from '../parts/playground-state.js';
 import { copyText, say } from '../parts/say.js';
 import { Head } from '../parts/shell.js';
 import { curlOf, pythonOf, typescriptOf } from '../parts/snippets.js';
-import { Notice } from '../parts/states.js';
+import { Fault, Notice } from '../parts/states.js';
 import { MarkdownSwitch } from '../parts/text.js';
 
 keepFrom(draftNow);
@@ -30,6 +30,7 @@ export function PlaygroundPage({ params }) {
   return html`<${Head} title="Playground">
       ${isRunning && html`<button key="stop" type="button" class="button button-main" onClick=${stop}><${Icon} name="close" />Stop ${isAlone ? 'it' : 'all'}</button>`}<${Share} form=${form} isKnown=${isKnown} /><${Copy} text=${() => curlOf(body, metadata)} what="curl" label="curl" /><${Copy} text=${() => pythonOf(body, metadata)} what="Python" label="Python" /><${Copy} text=${() => typescriptOf(body, metadata)} what="TypeScript" label="TypeScript" />
     <//>
+    ${asked.error !== null && html`<${Fault} error=${asked.error} retry=${asked.reload} />`}
     ${note !== null && html`<${Notice} tone="warn" title=${note} />`}
     <div class="playground playground-${form.models.length}">
       <form onSubmit=${onSubmit} onKeyDown=${(event) => event.key === 'Enter' && (event.metaKey || event.ctrlKey) && send()}>

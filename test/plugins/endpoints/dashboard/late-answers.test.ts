@@ -121,3 +121,12 @@ test('a test of Connect is sent once, also where its answer takes long', async (
   await answer.release();
   await page.getByText('Connected').waitFor();
 });
+
+test.each(['playground', 'connect'])('%s says that the list of models did not come, and asks for it again', async (path) => {
+  await page.route('**/api/models', (route) => route.abort());
+  await open(`/${path}`);
+  await page.getByText('This page tries again by itself').waitFor();
+  await page.unrouteAll();
+  await page.getByRole('option', { name: 'unpriced' }).waitFor({ state: 'attached' });
+  expect(await page.getByText('This page tries again by itself').count()).toBe(0);
+});
