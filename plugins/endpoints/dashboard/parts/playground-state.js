@@ -51,8 +51,11 @@ function useDraft(params, models) {
   const [isDue, setDue] = useState(false);
   const isWaiting = isCompared && models === null;
   useEffect(() => {
+    let isWanted = true;
     const fill = async () => {
       const { form, loss } = replay === null ? { form: await formIn(hash), loss: null } : await loggedForm(replay);
+      // the reader may have left, and have written something else
+      if (!isWanted) return;
       change(() => ({ form: isCompared ? { ...form, models: [...form.models.slice(0, 1), ...othersOf(models, form)] } : form, lanes: [[]] }));
       setNote(loss);
       setFilled(source);
@@ -60,10 +63,12 @@ function useDraft(params, models) {
       setDue(isCompared && replay !== null && isClicked(replay) && loss === null);
     };
     const failed = ({ message }) => {
+      if (!isWanted) return;
       setNote(message);
       setFilled(source);
     };
     if (!isWaiting && source !== '') fill().catch(failed);
+    return () => void (isWanted = false);
   }, [replay, isWaiting]);
   return { ...state, change, note, isFilled: source === '' || filled === source, isDue, setDue };
 }

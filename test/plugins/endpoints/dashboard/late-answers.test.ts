@@ -130,3 +130,37 @@ test.each(['playground', 'connect'])('%s says that the list of models did not co
   await page.getByRole('option', { name: 'unpriced' }).waitFor({ state: 'attached' });
   expect(await page.getByText('This page tries again by itself').count()).toBe(0);
 });
+
+test('a request that is replayed does not replace what was written in the playground after its page was left', async () => {
+  const answer = await hold(`**/api/logs/${older}`);
+  await open(`/logs/${older}`);
+  await page.getByRole('link', { name: 'Replay' }).click();
+  await answer.asked();
+  await link('Models').click();
+  await link('Playground').click();
+  const user = page.getByLabel('User', { exact: true });
+  await user.fill('A text of my own');
+  await answer.release();
+  await link('Models').click();
+  await page.locator('.models').waitFor();
+  await link('Playground').click();
+  expect(await user.inputValue()).toBe('A text of my own');
+});
+
+test('a comparison is sent though the request of an earlier one comes late', async () => {
+  await open('/logs');
+  const compare = async (id: string): Promise<void> => {
+    await page.locator(`.row-link[href*="${id}"]`).click();
+    await page.getByRole('link', { name: 'Compare' }).click();
+  };
+  const [late, next] = [await hold(`**/api/logs/${older}`), await hold(`**/api/logs/${newer}`)];
+  await compare(older);
+  await late.asked();
+  await link('Logs').click();
+  await compare(newer);
+  await next.asked();
+  await late.release();
+  const sent = page.waitForRequest(/chat\/completions$/);
+  await next.release();
+  expect((await sent).postDataJSON().messages).toEqual([{ role: 'user', content: 'The newer one' }]);
+});
