@@ -11,7 +11,7 @@ const modelLabels = ['Model', 'Second model', 'Third model'];
 
 /** @typedef {import('./playground-request.js').Form} Form */
 
-/** @param {{ form: Form, set: (changes: Partial<Form>) => void, leaveOut: ((at: number) => void) | null, models: any, isLoading: boolean, gatewayKey: string, setKey: (key: string) => void, hasTurns: boolean }} props `leaveOut` takes a model away; null while one answers. `isLoading`: the list of models is not there yet */
+/** @param {{ form: Form, set: (changes: Partial<Form> | ((before: Form) => Partial<Form>)) => void, leaveOut: ((at: number) => void) | null, models: any, isLoading: boolean, gatewayKey: string, setKey: (key: string) => void, hasTurns: boolean }} props `leaveOut` takes a model away; null while one answers. `isLoading`: the list of models is not there yet */
 export function PlaygroundForm({ form, set, leaveOut, models, isLoading, gatewayKey, setKey, hasTurns }) {
   const text = (name) => ({ value: form[name], onInput: (event) => set({ [name]: event.target.value }) });
   return html`
@@ -59,7 +59,10 @@ function Ask({ form, set, hasTurns }) {
   const [isOver, setOver] = useState(false);
   const add = async (from) => {
     const files = [...(from.files ?? [])].filter(({ type }) => type.startsWith('image/'));
-    if (files.length > 0) set({ images: [...form.images, ...(await Promise.all(files.map(addressOf))).map((url) => ({ url }))] });
+    if (files.length === 0) return;
+    const added = (await Promise.all(files.map(addressOf))).map((url) => ({ url }));
+    // the form may have changed while the files were read
+    set(({ images }) => ({ images: [...images, ...added] }));
   };
   const onDrop = (event) => {
     setOver(false);

@@ -94,7 +94,7 @@ export function usePlayground(params, { data: models, loading }) {
   // where nobody chose a model, the list of models says which one is asked
   const isKnown = isFilled && (form.models[0] !== '' || !loading);
   const maySend = problem === null && !isRunning && !isEmpty && isKnown;
-  const set = (changes) => change((before) => ({ form: { ...before.form, ...changes } }));
+  const set = (changes) => change((before) => ({ form: { ...before.form, ...(typeof changes === 'function' ? changes(before.form) : changes) } }));
   /** Takes a model away with its turns. */
   const leaveOut = (at) => change((before) => ({ form: { ...before.form, models: chosen.toSpliced(at, 1) }, lanes: before.lanes.toSpliced(at, 1) }));
   const bodyOf = (at, turns, more) => ({ model: chosen[at], messages: [...beforeOf(form), ...historyOf(turns), ...more], ...settings });

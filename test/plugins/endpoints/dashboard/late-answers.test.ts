@@ -164,3 +164,14 @@ test('a comparison is sent though the request of an earlier one comes late', asy
   await next.release();
   expect((await sent).postDataJSON().messages).toEqual([{ role: 'user', content: 'The newer one' }]);
 });
+
+test('an image that is dropped while another one is read is added to it', async () => {
+  await open('/playground');
+  await page.locator('.ask').waitFor();
+  await page.evaluate(`for (const name of ['one.png', 'two.png']) {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([name], name, { type: 'image/png' }));
+    document.querySelector('.ask').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+  }`);
+  await page.getByRole('button', { name: 'Remove image 2' }).waitFor();
+});
