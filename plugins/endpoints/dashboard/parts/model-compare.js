@@ -76,8 +76,11 @@ export function TriedInWords({ model, provider, tried, missing }) {
 function AskAll({ models }) {
   const asked = models.slice(0, mostAsked).map(({ id }) => id);
   const open = async () => {
+    const { href } = location;
     const [{ linkOf }, { emptyForm }] = await Promise.all([import('./playground-link.js'), import('./playground-request.js')]);
-    location.assign(await linkOf({ ...emptyForm, models: asked }));
+    const link = await linkOf({ ...emptyForm, models: asked });
+    // the reader may have gone elsewhere while the parts were loading
+    if (location.href === href) location.assign(link);
   };
   return html`<button type="button" class="button" onClick=${open} title="Send one request to them, side by side"><${Icon} name="playground" />Ask ${asked.length === models.length ? 'them' : `the first ${asked.length}`} the same</button>`;
 }

@@ -175,3 +175,16 @@ test('an image that is dropped while another one is read is added to it', async 
   }`);
   await page.getByRole('button', { name: 'Remove image 2' }).waitFor();
 });
+
+test('a reader who has left the models is not taken to the playground', async () => {
+  await open('/models?view=compare&compare=mock,unpriced');
+  const part = await hold('**/parts/playground-link.js');
+  await page.getByRole('button', { name: 'Ask them the same' }).click();
+  await part.asked();
+  await link('Config').click();
+  await page.locator('.config-body').waitFor();
+  const isMoved = page.waitForURL(/playground/, { timeout: 0 }).then(() => true, () => false);
+  await part.release();
+  expect(await Promise.race([isMoved, drawn().then(() => false)])).toBe(false);
+  await page.getByRole('heading', { name: 'Config' }).waitFor();
+});
