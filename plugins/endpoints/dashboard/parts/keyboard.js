@@ -12,7 +12,8 @@ const timed = ['o', 'l', 'v', 'b'];
 /** The keys that open a menu, where the page has it. */
 const menus = { t: 'time', e: 'export', v: 'views' };
 
-const isTyping = (target) => target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+/** Whether an element takes letters. @param {EventTarget | null} target */
+export const isTyping = (target) => target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
 /** While a dialog is open, keys do nothing behind it. */
 const isInDialog = () => document.querySelector('dialog[open]') !== null;

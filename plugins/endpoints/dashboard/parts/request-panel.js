@@ -1,5 +1,6 @@
 /** The panel with one request beside the list. The list stays visible, and keys open the requests next to this one. */
 import { html, useLayoutEffect, useRef } from './html.js';
+import { isTyping } from './keyboard.js';
 import { go, withParams } from './location.js';
 import { Icon } from './icons.js';
 import { RequestDetail } from './request-detail.js';
@@ -12,7 +13,9 @@ export function RequestPanel({ id, params, records }) {
   // before the next frame: a key that comes in between may have put the focus elsewhere
   useLayoutEffect(() => {
     const { current } = panel;
-    current?.focus({ preventScroll: true });
+    const writing = document.activeElement;
+    // this part may be loaded late, and somebody may have begun to write: the other letters of the word would be keys of the page
+    if (!isTyping(writing) || writing.value === '') current?.focus({ preventScroll: true });
     return () => void (current?.contains(document.activeElement) && rowOr(shown.current)?.focus({ preventScroll: true }));
   }, []);
   const at = records.findIndex((record) => record.id === id);

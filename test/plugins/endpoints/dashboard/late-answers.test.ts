@@ -188,3 +188,16 @@ test('a reader who has left the models is not taken to the playground', async ()
   expect(await Promise.race([isMoved, drawn().then(() => false)])).toBe(false);
   await page.getByRole('heading', { name: 'Config' }).waitFor();
 });
+
+test('a request that opens late leaves the focus where somebody writes', async () => {
+  await open('/logs');
+  const part = await hold('**/parts/request-panel.js');
+  await page.locator('.row-link').first().click();
+  await part.asked();
+  const bar = page.getByRole('combobox', { name: 'Filter the log' });
+  await bar.press('m');
+  await part.release();
+  await page.locator('.panel').waitFor();
+  await page.keyboard.type('odel');
+  expect(await bar.inputValue()).toBe('model');
+});
