@@ -31,12 +31,13 @@ export function SavedViews({ href, close }) {
     event.preventDefault();
     const name = event.target.elements.name.value.trim();
     if (name === '') return;
-    keep([...views.filter((view) => view.name !== name), { name, href }].sort((a, b) => a.name.localeCompare(b.name)));
+    // another tab may have saved or deleted views since this list was opened
+    keep([...kept().filter((view) => view.name !== name), { name, href }].sort((a, b) => a.name.localeCompare(b.name)));
     say(`View "${name}" saved`);
     close();
   };
   const remove = (name) => {
-    keep(views.filter((view) => view.name !== name));
+    keep(kept().filter((view) => view.name !== name));
     focusFirst();
   };
   return html`<div class="views" ref=${root}>

@@ -201,3 +201,21 @@ test('a request that opens late leaves the focus where somebody writes', async (
   await page.keyboard.type('odel');
   expect(await bar.inputValue()).toBe('model');
 });
+
+test('a view that is saved in one tab stays when another tab, whose list is older, saves one too', async () => {
+  const other = await page.context().newPage();
+  for (const tab of [page, other]) {
+    await tab.goto(`${scene.gateway.url}/dashboard/logs`);
+    await tab.getByRole('button', { name: 'Views' }).click();
+    await tab.getByLabel('Name').waitFor();
+  }
+  for (const [tab, name] of [[page, 'of the first tab'], [other, 'of the second tab']] as const) {
+    await tab.getByLabel('Name').fill(name);
+    await tab.keyboard.press('Enter');
+    await tab.getByText(`View "${name}" saved`).waitFor();
+  }
+  await other.getByRole('button', { name: 'Views' }).click();
+  expect(await other.locator('.views li a').allTextContents()).toEqual(['of the first tabLogs', 'of the second tabLogs']);
+  await other.evaluate("localStorage.removeItem('gateway.views')");
+  await other.close();
+});
