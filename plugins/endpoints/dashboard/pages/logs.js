@@ -79,7 +79,7 @@ export function LogsPage({ params }) {
           ${tail.waiting > 0 && html`<button type="button" class="waiting" onClick=${release}>${tail.waiting >= mostRows ? `${mostRows}+` : tail.waiting} new requests</button>`}
           <div class="hidden" role="status" aria-live="polite">${tail.waiting > 0 ? `${tail.waiting} new requests` : ''}</div>
           <${LogTable} records=${records} names=${withSorted(names, order)} params=${params} selected=${selected} openId=${openId} fresh=${lit} />
-          <${Pager} next=${data.next} cursor=${cursor} shown=${records.length} isLive=${isLive} isSorted=${order !== null} />
+          <${Pager} next=${data.next} cursor=${cursor} shown=${records.length} loading=${loading} isLive=${isLive} isSorted=${order !== null} />
         </div>
       </div>`}`}
     ${openId !== null && html`<${Later} load=${requestPanel} id=${openId} params=${params} records=${records} />`}`;
@@ -160,10 +160,11 @@ function FacetColumn({ facets, total, params }) {
   return html`<details class="facet-column" open=${!isNarrow.matches}><summary>Filters with counts</summary><${Facets} facets=${facets} total=${total} params=${params} /></details>`;
 }
 
-function Pager({ next, cursor, shown, isLive, isSorted }) {
+/** While another list is loading, `next` is the next page of the one before. */
+function Pager({ next, cursor, shown, loading, isLive, isSorted }) {
   return html`<div class="pager"><span class="soft">${count(shown)} shown${isLive ? `, ${mostRows} at most` : ''}</span>
     ${cursor !== null && html`<a class="button" href=${withParams({ cursor: null })}><${Icon} name="left" /> ${isSorted ? 'First' : 'Newest'}</a>`}
-    ${next !== null && !isLive && html`<a class="button" href=${withParams({ cursor: next })}>${isSorted ? 'Next' : 'Older'} <${Icon} name="right" /></a>`}
+    ${next !== null && !isLive && html`<a class="button" href=${withParams({ cursor: next })} aria-disabled=${loading} onClick=${(event) => loading && event.preventDefault()}>${isSorted ? 'Next' : 'Older'} <${Icon} name="right" /></a>`}
   </div>`;
 }
 

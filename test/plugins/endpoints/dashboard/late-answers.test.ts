@@ -219,3 +219,17 @@ test('a view that is saved in one tab stays when another tab, whose list is olde
   await other.evaluate("localStorage.removeItem('gateway.views')");
   await other.close();
 });
+
+test('the next page of a list is not asked for while another list is loading', async () => {
+  await page.route('**/api/views/logs?*', async (route) => await route.continue({ url: route.request().url().replace('limit=100', 'limit=1') }));
+  await open('/logs');
+  await link('Older').waitFor();
+  await page.unrouteAll();
+  const answer = await hold('**/api/views/logs?*');
+  await page.locator('.log-table thead').getByRole('link', { name: 'Cost' }).click();
+  await answer.asked();
+  await link('Next').click({ force: true });
+  expect(new URL(page.url()).search).toBe('?sort=cost');
+  await answer.release();
+  await link('Next').waitFor({ state: 'detached' });
+});
