@@ -77,14 +77,16 @@ export function useData(path, { everyMs = 0, changes } = {}) {
     if (path === null) return undefined;
     const controller = new AbortController();
     let timer = 0;
+    let isDue = false;
     let known = /** @type {{ tag: string | null, url: string, data: any, times: number }} */ ({ tag: null, url: '', data: null, times: 0 });
     // the first part of a new answer replaces its own fields only; the other fields of the last answer stay until the rest comes
     const begun = (part) => setState((before) => ({ data: before.path === path ? { ...before.data, ...part } : part, error: null, path }));
     const load = async () => {
+      isDue = document.hidden && timer !== 0;
       try {
         const isPart = changes !== undefined && known.times % timesUntilWhole !== 0;
         const url = isPart ? path + changes.query(known.data) : path;
-        const answer = document.hidden && timer !== 0 ? null : await asked(url, { signal: controller.signal, headers: url === known.url && known.tag !== null ? { 'if-none-match': known.tag } : {} }, begun);
+        const answer = isDue ? null : await asked(url, { signal: controller.signal, headers: url === known.url && known.tag !== null ? { 'if-none-match': known.tag } : {} }, begun);
         if (answer !== null && !controller.signal.aborted) {
           // an unchanged answer counts as a new one, because the times on the page move on
           const data = answer.body === undefined ? { ...known.data } : isPart ? changes.join(known.data, answer.body) : answer.body;
@@ -100,10 +102,18 @@ export function useData(path, { everyMs = 0, changes } = {}) {
       }
       if (everyMs > 0 && !controller.signal.aborted) timer = setTimeout(load, everyMs);
     };
+    // a page that was hidden shows figures of that time, and its next request may be a minute away
+    const shown = () => {
+      if (!isDue || document.hidden) return;
+      clearTimeout(timer);
+      void load();
+    };
+    document.addEventListener('visibilitychange', shown);
     void load();
     return () => {
       controller.abort();
       clearTimeout(timer);
+      document.removeEventListener('visibilitychange', shown);
     };
   }, [path, everyMs, again]);
   return { data: state.data, error: state.path === path ? state.error : null, loading: path !== null && state.path !== path, reload: () => setAgain((count) => count + 1) };

@@ -233,3 +233,24 @@ test('the next page of a list is not asked for while another list is loading', a
   await answer.release();
   await link('Next').waitFor({ state: 'detached' });
 });
+
+test('a page that was hidden for long asks at once when it is shown again', async () => {
+  const shown = await page.context().newPage();
+  const setHidden = async (isHidden: boolean): Promise<unknown> => await shown.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'))`);
+  /** The requests of the page up to now. */
+  const times = async (): Promise<number> => {
+    await shown.evaluate('fetch(location.href).then((answer) => answer.text())');
+    return asked;
+  };
+  let asked = 0;
+  await shown.clock.install();
+  await shown.goto(`${scene.gateway.url}/dashboard/spend`);
+  await shown.locator('.spend-figures').waitFor();
+  shown.on('request', (request) => void (request.url().includes('/api/views/spend') && asked++));
+  await setHidden(true);
+  await shown.clock.runFor(30 * 60_000);
+  expect(await times()).toBe(0);
+  await setHidden(false);
+  expect(await times()).toBe(1);
+  await shown.close();
+});
