@@ -73,7 +73,7 @@ export function LogsPage({ params }) {
       ${data.more && !data.total && !isEmpty && error === null && html`<div class="summing" role="status">Adding up all that match…</div>`}
       ${data.fault && html`<${Notice} tone="bad" title="What matches could not be added up">${data.fault.message} A shorter range has less to add up.<//>`}
       <${Cut} range=${range} days=${data.retentionDays} />
-      ${isEmpty ? html`<${Empty} params=${params} isOver=${!range.isRelative} isLive=${isLive} refresh=${reload} />` : html`<div class="log-body">
+      ${isEmpty ? html`<${Empty} params=${params} isOver=${!range.isRelative} isLive=${isLive} answer=${error ?? answered} refresh=${reload} />` : html`<div class="log-body">
         ${facets}
         <div class="log-main" onMouseEnter=${() => setHeld(true)} onMouseLeave=${() => setHeld(false)}>
           ${tail.waiting > 0 && html`<button type="button" class="waiting" onClick=${release}>${tail.waiting >= mostRows ? `${mostRows}+` : tail.waiting} new requests</button>`}
@@ -168,11 +168,11 @@ function Pager({ next, cursor, shown, loading, isLive, isSorted }) {
   </div>`;
 }
 
-function Empty({ params, isOver, isLive, refresh }) {
+function Empty({ params, isOver, isLive, answer, refresh }) {
   const filters = filtersOf(params);
   if (filters.length > 0) {
     const wider = widerSince(params);
     return html`<${Notice} icon="search" title="No request matches">${rangeLabel(params)}, with ${filters.length === 1 ? 'this filter' : 'all of these filters'}. ${wider !== null && html`<a href=${hrefOfRange(params, { since: wider })}>Widen to ${wider.replace('d', ' days')}</a> or `}<a href=${hrefOf(location.pathname, new URLSearchParams([...params].filter(([name]) => ['since', 'from', 'to', 'cols'].includes(name))))}>clear the filters</a>.<//>`;
   }
-  return html`<${Later} load=${firstRequest} isOver=${isOver} isLive=${isLive} flipped=${refresh} widen=${hrefOfRange(params, { since: '30d' })} />`;
+  return html`<${Later} load=${firstRequest} isOver=${isOver} isLive=${isLive} answer=${answer} flipped=${refresh} widen=${hrefOfRange(params, { since: '30d' })} />`;
 }

@@ -51,7 +51,7 @@ export function OverviewPage({ params }) {
     <${Alerts} alerts=${alerts} params=${params} />
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
-    ${data !== null && (data.total.requests === 0 ? html`<${Later} load=${firstRequest} isOver=${!range.isRelative} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<div class=${loading ? 'is-loading' : ''}><${Filled} data=${data} alerts=${alerts} range=${data.begin === null ? shownRange : { ...shownRange, from: data.begin }} rank=${rank} params=${params} /></div>`)}`;
+    ${data !== null && (data.total.requests === 0 ? html`<${Later} load=${firstRequest} isOver=${!range.isRelative} answer=${error ?? data} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<div class=${loading ? 'is-loading' : ''}><${Filled} data=${data} alerts=${alerts} range=${data.begin === null ? shownRange : { ...shownRange, from: data.begin }} rank=${rank} params=${params} /></div>`)}`;
 }
 
 function Filled({ data, alerts, range, rank, params }) {

@@ -1,5 +1,5 @@
 /** Shown where the log has nothing of a time that goes on: a command for a request. The page changes by itself when a request comes. */
-import { html, useEffect } from './html.js';
+import { html, useEffect, useRef } from './html.js';
 import { useData } from './api.js';
 import { firstChoice } from './callable.js';
 import { Copy } from './copy.js';
@@ -8,20 +8,28 @@ import { Notice } from './states.js';
 import { tail } from './tail.js';
 
 /**
- * @param {{ isOver: boolean, isLive?: boolean, flipped: () => void, widen: string }} props `isOver`: the range of the page is in the past;
- *   `isLive`: the list gets new requests by itself; `flipped` is called when a request may have come
+ * @param {{ isOver: boolean, isLive?: boolean, answer: unknown, flipped: () => void, widen: string }} props `isOver`: the range of the page is in the past;
+ *   `isLive`: the list gets new requests by itself; `answer`: the last answer or error of the page; `flipped` is called when a request may have come
  */
 export function FirstRequest({ isOver, ...more }) {
   if (isOver) return html`<${Notice} icon="search" title="No request in this time"><a href=${more.widen}>Look at the last 30 days</a><//>`;
   return html`<${Waiting} ...${more} />`;
 }
 
-function Waiting({ isLive = false, flipped, widen }) {
+function Waiting({ isLive = false, answer, flipped, widen }) {
+  const isAsked = useRef(false);
+  useEffect(() => void (isAsked.current = false), [answer]);
   useEffect(() => {
     if (isLive) return undefined;
+    const look = () => {
+      // a new question would cancel the one before, and where an answer takes longer than the pause none would ever come
+      if (isAsked.current || document.hidden) return;
+      isAsked.current = true;
+      flipped();
+    };
     // the tail reports a record a moment before the store has it
-    const end = tail('', () => setTimeout(() => flipped(), 400));
-    const poll = setInterval(() => document.hidden || flipped(), 3000);
+    const end = tail('', () => setTimeout(look, 400));
+    const poll = setInterval(look, 3000);
     return () => {
       end();
       clearInterval(poll);

@@ -366,6 +366,29 @@ describe('an empty log', () => {
     await shown.close();
   });
 
+  test.each(['logs', 'overview'])('is asked for again only after its answer, which a new question would cancel: %s', async (view) => {
+    const shown = await newPage();
+    await expect.poll(async () => ((await (await fetch(`${url}/api/logs?since=1s`)).json()) as { data: unknown[] }).data).toEqual([]);
+    await shown.goto(`${url}/dashboard${view === 'logs' ? '/logs' : ''}?since=1s`);
+    await shown.getByText('Waiting for a request').waitFor();
+    let asked = 0;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await shown.route(`**/api/views/${view}?*`, async (route) => {
+      asked++;
+      await promise;
+      // the page may have cancelled it
+      await route.continue().catch(() => {});
+    });
+    await shown.clock.runFor(20_000);
+    await expect.poll(() => asked).toBe(1);
+    await Promise.all([shown.waitForResponse(new RegExp(`views/${view}`)), resolve()]);
+    await expect.poll(async () => {
+      await shown.clock.runFor(3000);
+      return asked;
+    }).toBeGreaterThan(1);
+    await shown.close();
+  });
+
   test.each(['/dashboard', '/dashboard/logs'])('of a past time waits for no request at %s', async (path) => {
     await page.goto(`${url}${path}?from=2020-01-01&to=2020-01-02`);
     await page.getByText('No request in this time').waitFor();
