@@ -25,9 +25,8 @@ const open = async (path: string): Promise<void> => void (await page.goto(`${sce
 const link = (name: string) => page.getByRole('link', { name, exact: true });
 
 interface Held {
-  /** Waits until so many requests have been sent. */
-  asked(times?: number): Promise<void>;
-  readonly count: () => number;
+  /** Waits for the request. */
+  asked(): Promise<void>;
   /** Sends the answers, and waits until the page has taken one and is drawn. */
   release(): Promise<void>;
 }
@@ -43,11 +42,11 @@ async function hold(address: string): Promise<Held> {
     await route.continue().catch(() => {});
   });
   return {
-    asked: async (times = 1) => void (await expect.poll(() => count).toBe(times)),
-    count: () => count,
+    asked: async () => await expect.poll(() => count).toBe(1),
     async release() {
-      const [response] = await Promise.all([page.waitForResponse(address), resolve()]);
-      await response.finished();
+      const answer = page.waitForResponse(address);
+      resolve();
+      await (await answer).finished();
       await drawn();
     },
   };
@@ -215,7 +214,7 @@ test('a view that is saved in one tab stays when another tab, whose list is olde
     await tab.getByText(`View "${name}" saved`).waitFor();
   }
   await other.getByRole('button', { name: 'Views' }).click();
-  expect(await other.locator('.views li a').allTextContents()).toEqual(['of the first tabLogs', 'of the second tabLogs']);
+  await expect.poll(() => other.locator('.views li a').allTextContents()).toEqual(['of the first tabLogs', 'of the second tabLogs']);
   await other.evaluate("localStorage.removeItem('gateway.views')");
   await other.close();
 });

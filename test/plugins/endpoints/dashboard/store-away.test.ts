@@ -381,7 +381,9 @@ describe('an empty log', () => {
     });
     await shown.clock.runFor(20_000);
     await expect.poll(() => asked).toBe(1);
-    await Promise.all([shown.waitForResponse(new RegExp(`views/${view}`)), resolve()]);
+    const answer = shown.waitForResponse(new RegExp(`views/${view}`));
+    resolve();
+    await answer;
     await expect.poll(async () => {
       await shown.clock.runFor(3000);
       return asked;
