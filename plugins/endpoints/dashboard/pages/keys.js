@@ -7,7 +7,7 @@ import { aboutSum } from '../parts/estimate.js';
 import { ago, compact, count, duration, failsMuch, minute, money, percent, plural } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
 import { KeyAudit } from '../parts/key-audit.js';
-import { ChangeKey, NewKey } from '../parts/key-dialog.js';
+import { ChangeKey, NewKey, Shown } from '../parts/key-dialog.js';
 import { endOf, whyRefused } from '../parts/key-state.js';
 import { Limits } from '../parts/limits.js';
 import { Head } from '../parts/shell.js';
@@ -18,6 +18,7 @@ const mostShown = 300;
 export function KeysPage() {
   const { data, error, reload } = useData('/api/keys', { everyMs: 30_000 });
   const [open, setOpen] = useState(/** @type {any} */ (null));
+  const [made, setMade] = useState(/** @type {any} */ (null));
   const [times, setTimes] = useState(0);
   const [search, setSearch] = useState('');
   const changed = () => {
@@ -36,8 +37,9 @@ export function KeysPage() {
     ${data?.data.length > 0 && html`<div class="table-scroll"><table class="table keys"><thead><tr><th scope="col">Key</th><th scope="col"><span class="hidden">Change</span></th><th scope="col">State</th><th scope="col">Limits</th><th scope="col">Models</th><th scope="col">Metadata</th><th scope="col">Last used</th><th scope="col" class="num">Requests 30 d</th><th scope="col" class="num">Errors</th><th scope="col" class="num">Tokens in, out</th><th scope="col" class="num">p95</th><th scope="col" class="num">Spend 30 d</th></tr></thead>
       <tbody>${found.slice(0, mostShown).map((key) => html`<${Row} key=${`${key.source} ${key.name}`} of=${key} isAway=${data.store !== 'good'} unused=${data.store === 'away' ? 'not known' : 'never'} change=${() => setOpen(key)} />`)}</tbody></table></div>
       ${found.length > mostShown && html`<p class="soft">${count(mostShown)} of ${count(found.length)} keys. Search for the others by their names.</p>`}`}
-    ${open === 'new' && html`<${NewKey} close=${close} changed=${changed} />`}
-    ${open !== null && open !== 'new' && html`<${ChangeKey} of=${open} close=${close} changed=${changed} />`}
+    ${open === 'new' && html`<${NewKey} close=${close} changed=${changed} show=${setMade} />`}
+    ${open !== null && open !== 'new' && html`<${ChangeKey} of=${open} close=${close} changed=${changed} show=${setMade} />`}
+    ${made !== null && html`<${Shown} made=${made} close=${() => setMade(null)} />`}
     <${Limits} />
     ${data !== null && data.store !== 'none' && html`<${KeyAudit} key=${times} />`}`;
 }

@@ -1,5 +1,5 @@
 /** The dialogs of the page Keys: a new key, a key that is changed, and a key that is shown once. */
-import { html, useState } from './html.js';
+import { html, useEffect, useRef, useState } from './html.js';
 import { ask, send } from './api.js';
 import { Copy } from './copy.js';
 import { Dialog } from './dialog.js';
@@ -12,27 +12,36 @@ import { Notice } from './states.js';
 const overlaps = [['0', 'at once'], ['1h', 'in an hour'], ['24h', 'in a day'], ['7d', 'in a week'], ['30d', 'in 30 days']];
 const pathOf = ({ id }) => `/api/keys/${encodeURIComponent(id)}`;
 
-/** Runs a change, and keeps what went wrong. @returns {[string | null, boolean, (work: () => Promise<unknown>) => Promise<void>]} */
-function useWork() {
-  const [fault, setFault] = useState(/** @type {string | null} */ (null));
+/**
+ * Runs changes of a key, and keeps what went wrong. The dialog may be closed before the answer: `isOpen` tells it.
+ * @param {string} name of the key
+ */
+function useWork(name) {
+  const [fault, setFault] = useState(/** @type {any} */ (null));
   const [isBusy, setBusy] = useState(false);
+  const isOpen = useRef(true);
+  useEffect(() => () => void (isOpen.current = false), []);
   const run = async (work) => {
     setBusy(true);
     setFault(null);
     try {
       await work();
     } catch (error) {
-      setFault(/** @type {Error} */ (error).message);
+      if (isOpen.current) setFault(error);
+      else say(`${name}: ${/** @type {Error} */ (error).message}`);
     }
     setBusy(false);
   };
-  return [fault, isBusy, run];
+  return { fault, isBusy, run, isOpen: () => isOpen.current };
 }
 
-const Problem = ({ fault }) => fault !== null && html`<${Notice} tone="bad" title="This was not done">${fault}<//>`;
+function Problem({ fault }) {
+  if (fault === null) return null;
+  return html`<${Notice} tone="bad" title="This was not done">${fault.message}<//>`;
+}
 
-/** The key itself. It is gone when the dialog is closed. */
-function Shown({ made, close }) {
+/** The key itself. It is gone when the dialog is closed. @param {{ made: any, close: () => void }} props */
+export function Shown({ made, close }) {
   const refused = whyRefused(made);
   return html`<${Dialog} title=${`The key of ${made.name}`} close=${close}><div class="dialog-body">
     <p>It is shown only now, and is ${refused === null ? 'good at once' : `refused now: ${refused}`}. Callers send it as <code>Authorization: Bearer …</code></p>
@@ -42,15 +51,16 @@ function Shown({ made, close }) {
   </div><//>`;
 }
 
-/** @param {{ close: () => void, changed: () => void }} props */
-export function NewKey({ close, changed }) {
+/** @param {{ close: () => void, changed: () => void, show: (made: any) => void }} props `show` shows a key whose dialog was closed before it came */
+export function NewKey({ close, changed, show }) {
   const [form, setForm] = useState(emptyForm);
   const [made, setMade] = useState(/** @type {any} */ (null));
-  const [fault, isBusy, run] = useWork();
+  const { fault, isBusy, run, isOpen } = useWork(form.name.trim());
   const make = (event) => {
     event.preventDefault();
     void run(async () => {
-      setMade(await send('/api/keys', { name: form.name.trim(), ...settingsOf(form) }));
+      const answer = await send('/api/keys', { name: form.name.trim(), ...settingsOf(form) });
+      (isOpen() ? setMade : show)(answer);
       changed();
     });
   };
@@ -62,15 +72,15 @@ export function NewKey({ close, changed }) {
   </form><//>`;
 }
 
-/** @param {{ of: any, close: () => void, changed: () => void }} props */
-export function ChangeKey({ of, close, changed }) {
+/** @param {{ of: any, close: () => void, changed: () => void, show: (made: any) => void }} props */
+export function ChangeKey({ of, close, changed, show }) {
   const [form, setForm] = useState(() => formOf(of));
   const [made, setMade] = useState(/** @type {any} */ (null));
-  const [fault, isBusy, run] = useWork();
+  const { fault, isBusy, run, isOpen } = useWork(of.name);
   const end = (text) => {
     say(text);
     changed();
-    close();
+    if (isOpen()) close();
   };
   const save = (event) => {
     event.preventDefault();
@@ -80,7 +90,8 @@ export function ChangeKey({ of, close, changed }) {
     });
   };
   const rotate = (overlap) => run(async () => {
-    setMade(await send(`${pathOf(of)}/rotate`, { overlap }));
+    const answer = await send(`${pathOf(of)}/rotate`, { overlap });
+    (isOpen() ? setMade : show)(answer);
     changed();
   });
   const turn = () => run(async () => {

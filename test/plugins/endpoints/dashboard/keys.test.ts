@@ -184,3 +184,78 @@ test('the page shows no key as never used while this is unknown', async () => {
   expect(await page.locator('table.keys tbody tr').first().textContent()).toMatch(/not known/);
   await scene.leave(page);
 });
+
+/** The page when it is loaded: a route that is added while it loads may miss a request. */
+async function loaded(): Promise<Page> {
+  const page = await scene.page();
+  await page.goto(`${scene.gateway.url}/dashboard/keys`);
+  return page;
+}
+
+/** The answers of these requests wait, though the gateway has done what they ask for. */
+async function hold(page: Page, address: string, method: string): Promise<{ done: Promise<void>; release: () => void }> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const done = Promise.withResolvers<void>();
+  await page.route(address, async (route) => {
+    if (route.request().method() !== method) return await route.fallback();
+    const response = await route.fetch();
+    done.resolve();
+    await promise;
+    await route.fulfill({ response });
+  });
+  return { done: done.promise, release: resolve };
+}
+
+const made = async (name: string): Promise<void> => void (await fetch(`${scene.gateway.url}/api/keys`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name }) }));
+
+test('a new key is shown though its dialog was closed before the answer', async () => {
+  const page = await loaded();
+  const answer = await hold(page, '**/api/keys', 'POST');
+  await askFor(page, 'slow-team');
+  await answer.done;
+  await page.keyboard.press('Escape');
+  await page.locator('dialog').waitFor({ state: 'detached' });
+  answer.release();
+  await page.getByRole('dialog', { name: 'The key of slow-team' }).waitFor();
+  expect(await statusOf(String(await page.locator('.made-key').textContent()))).toBe(200);
+  await page.getByRole('button', { name: 'I have it' }).click();
+  await page.locator('dialog').waitFor({ state: 'detached' });
+  await scene.leave(page);
+});
+
+test('a late answer closes no other dialog, and what is written there stays', async () => {
+  await made('late-saved');
+  const page = await loaded();
+  const answer = await hold(page, '**/api/keys/late-saved', 'PATCH');
+  await page.getByRole('button', { name: 'Change late-saved' }).click();
+  await page.getByLabel('Requests a minute').fill('7');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await answer.done;
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('written meanwhile');
+  answer.release();
+  await page.getByText('late-saved is changed').waitFor({ state: 'attached' });
+  expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('written meanwhile');
+  await page.keyboard.press('Escape');
+  await scene.leave(page);
+});
+
+test('a change that fails after its dialog was closed is reported', async () => {
+  await made('not-ended');
+  const page = await loaded();
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route('**/api/keys/not-ended', async (route) => {
+    asked.resolve();
+    await answered.promise;
+    await route.fulfill({ status: 503, json: { error: { code: 'keys_unavailable', message: 'The store of the keys is away.' } } });
+  });
+  await page.getByRole('button', { name: 'Change not-ended' }).click();
+  await page.getByRole('button', { name: 'Disable' }).click();
+  await asked.promise;
+  await page.keyboard.press('Escape');
+  await page.locator('dialog').waitFor({ state: 'detached' });
+  answered.resolve();
+  await page.locator('.toast').getByText('not-ended: The store of the keys is away.').waitFor();
+  await scene.leave(page);
+});
