@@ -12,11 +12,14 @@ import { Notice } from './states.js';
 const overlaps = [['0', 'at once'], ['1h', 'in an hour'], ['24h', 'in a day'], ['7d', 'in a week'], ['30d', 'in 30 days']];
 const pathOf = ({ id }) => `/api/keys/${encodeURIComponent(id)}`;
 
+/** Statuses that say nothing about the change: no answer came, or a proxy before the gateway had none. */
+const unknown = [0, 502, 504];
+
 /**
  * Runs changes of a key, and keeps what went wrong. The dialog may be closed before the answer: `isOpen` tells it.
- * @param {string} name of the key
+ * @param {{ name: string, changed: () => void }} of
  */
-function useWork(name) {
+function useWork({ name, changed }) {
   const [fault, setFault] = useState(/** @type {any} */ (null));
   const [isBusy, setBusy] = useState(false);
   const isOpen = useRef(true);
@@ -27,6 +30,7 @@ function useWork(name) {
     try {
       await work();
     } catch (error) {
+      if (unknown.includes(/** @type {any} */ (error).status)) changed();
       if (isOpen.current) setFault(error);
       else say(`${name}: ${/** @type {Error} */ (error).message}`);
     }
@@ -37,6 +41,7 @@ function useWork(name) {
 
 function Problem({ fault }) {
   if (fault === null) return null;
+  if (unknown.includes(fault.status)) return html`<${Notice} tone="bad" title="Nobody knows whether this was done">${fault.message} Look at the list of the keys before you try it again.<//>`;
   return html`<${Notice} tone="bad" title="This was not done">${fault.message}<//>`;
 }
 
@@ -55,7 +60,7 @@ export function Shown({ made, close }) {
 export function NewKey({ close, changed, show }) {
   const [form, setForm] = useState(emptyForm);
   const [made, setMade] = useState(/** @type {any} */ (null));
-  const { fault, isBusy, run, isOpen } = useWork(form.name.trim());
+  const { fault, isBusy, run, isOpen } = useWork({ name: form.name.trim(), changed });
   const make = (event) => {
     event.preventDefault();
     void run(async () => {
@@ -76,7 +81,7 @@ export function NewKey({ close, changed, show }) {
 export function ChangeKey({ of, close, changed, show }) {
   const [form, setForm] = useState(() => formOf(of));
   const [made, setMade] = useState(/** @type {any} */ (null));
-  const { fault, isBusy, run, isOpen } = useWork(of.name);
+  const { fault, isBusy, run, isOpen } = useWork({ name: of.name, changed });
   const end = (text) => {
     say(text);
     changed();

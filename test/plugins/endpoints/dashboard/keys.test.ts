@@ -259,3 +259,20 @@ test('a change that fails after its dialog was closed is reported', async () => 
   await page.locator('.toast').getByText('not-ended: The store of the keys is away.').waitFor();
   await scene.leave(page);
 });
+
+test('a change whose answer was lost is not called undone', async () => {
+  await made('answer-lost');
+  const page = await loaded();
+  await page.route('**/api/keys/answer-lost/rotate', async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await page.getByRole('button', { name: 'Change answer-lost' }).click();
+  await page.getByRole('button', { name: 'Rotate' }).click();
+  await page.getByText('Nobody knows whether this was done').waitFor();
+  expect(await page.getByText('This was not done').count()).toBe(0);
+  // the list behind has the change
+  await page.locator('table.keys').first().getByRole('row').filter({ hasText: 'answer-lost' }).getByText('2 keys').waitFor();
+  await page.keyboard.press('Escape');
+  await scene.leave(page);
+});
