@@ -4,7 +4,7 @@ import { ask, send } from './api.js';
 import { Copy } from './copy.js';
 import { Dialog } from './dialog.js';
 import { minute } from './format.js';
-import { emptyForm, formOf, KeyFields, settingsOf } from './key-form.js';
+import { changesOf, emptyForm, formOf, KeyFields, settingsOf } from './key-form.js';
 import { whyRefused } from './key-state.js';
 import { say } from './say.js';
 import { Notice } from './states.js';
@@ -90,7 +90,8 @@ export function ChangeKey({ of, close, changed, show }) {
   const save = (event) => {
     event.preventDefault();
     void run(async () => {
-      await send(pathOf(of), settingsOf(form, of), 'PATCH');
+      const changes = changesOf(form, of);
+      if (Object.keys(changes).length > 0) await send(pathOf(of), changes, 'PATCH');
       end(`${of.name} is changed`);
     });
   };

@@ -54,6 +54,12 @@ export function settingsOf(form, before) {
   };
 }
 
+/** The settings that were changed in the form: somebody else may have changed the others since it was opened. @param {Form} form @param {any} before the key as the form was opened with it */
+export function changesOf(form, before) {
+  const former = settingsOf(formOf(before), before);
+  return Object.fromEntries(Object.entries(settingsOf(form, before)).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(former[/** @type {keyof typeof former} */ (name)])));
+}
+
 /** @param {{ form: Form, set: (changes: Partial<Form>) => void, isNew: boolean }} props */
 export function KeyFields({ form, set, isNew }) {
   const text = (name) => ({ value: form[name], onInput: (event) => set({ [name]: event.target.value }) });

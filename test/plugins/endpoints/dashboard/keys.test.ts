@@ -207,6 +207,7 @@ async function hold(page: Page, address: string, method: string): Promise<{ done
 }
 
 const made = async (name: string): Promise<void> => void (await fetch(`${scene.gateway.url}/api/keys`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name }) }));
+const keyOf = async (name: string): Promise<any> => ((await (await fetch(`${scene.gateway.url}/api/keys`)).json()) as { data: { name: string }[] }).data.find((key) => key.name === name);
 
 test('a new key is shown though its dialog was closed before the answer', async () => {
   const page = await loaded();
@@ -274,5 +275,17 @@ test('a change whose answer was lost is not called undone', async () => {
   // the list behind has the change
   await page.locator('table.keys').first().getByRole('row').filter({ hasText: 'answer-lost' }).getByText('2 keys').waitFor();
   await page.keyboard.press('Escape');
+  await scene.leave(page);
+});
+
+test('two tabs change different settings of a key, and both changes stay', async () => {
+  await made('of-two-tabs');
+  const page = await loaded();
+  await page.getByRole('button', { name: 'Change of-two-tabs' }).click();
+  await page.getByLabel('Models').fill('mock');
+  await fetch(`${scene.gateway.url}/api/keys/of-two-tabs`, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"metadata":{"team":"docs"}}' });
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('of-two-tabs is changed').waitFor();
+  expect(await keyOf('of-two-tabs')).toMatchObject({ models: ['mock'], metadata: { team: 'docs' } });
   await scene.leave(page);
 });
