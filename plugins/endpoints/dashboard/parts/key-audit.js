@@ -2,6 +2,7 @@
 import { html, useState } from './html.js';
 import { ask, useData } from './api.js';
 import { exact, minute } from './format.js';
+import { say } from './say.js';
 
 const words = { create: 'made', change: 'changed', rotate: 'rotated', disable: 'disabled', enable: 'enabled', delete: 'deleted' };
 const means = { dashboard: 'this page', cli: 'the command line', api: 'the API' };
@@ -11,11 +12,18 @@ export function KeyAudit() {
   const { data } = useData('/api/keys/audit?limit=20', { everyMs: 30_000 });
   const [older, setOlder] = useState(/** @type {any} */ (null));
   if (data === null || data.data.length === 0) return null;
-  const lines = [...data.data, ...(older?.data ?? []).filter(({ id }) => !data.data.some((one) => one.id === id))];
-  const next = older === null ? data.next : older.next;
+  const isNewest = ({ id }) => data.data.some((one) => one.id === id);
+  // after many changes elsewhere there is a gap between the newest lines and the older ones, which are then asked for again
+  const joined = older !== null && isNewest(older.data[0]) ? older : { data: [], next: data.next };
+  const lines = [...data.data, ...joined.data.filter((line) => !isNewest(line))];
+  const { next } = joined;
   const more = async () => {
-    const page = await ask(`/api/keys/audit?limit=100&before=${next}`);
-    setOlder({ data: [...(older?.data ?? []), ...page.data], next: page.next });
+    try {
+      const page = await ask(`/api/keys/audit?limit=100&before=${next}`);
+      setOlder({ data: [...lines, ...page.data], next: page.next });
+    } catch (error) {
+      say(/** @type {Error} */ (error).message);
+    }
   };
   return html`<h2 class="section">Changes</h2>
     <div class="table-scroll"><table class="table keys"><thead><tr><th scope="col">Key</th><th scope="col">What</th><th scope="col">When</th><th scope="col">By</th><th scope="col">From</th><th scope="col">Details</th></tr></thead>

@@ -289,3 +289,24 @@ test('two tabs change different settings of a key, and both changes stay', async
   expect(await keyOf('of-two-tabs')).toMatchObject({ models: ['mock'], metadata: { team: 'docs' } });
   await scene.leave(page);
 });
+
+test('the list of changes has no gap after a change elsewhere, and says why older ones did not come', async () => {
+  for (let at = 0; at < 25; at++) await made(`audited-${at}`);
+  const page = await scene.page();
+  await page.clock.install();
+  await page.goto(`${scene.gateway.url}/dashboard/keys`);
+  const rows = page.getByRole('table').last().getByRole('row');
+  const older = page.getByRole('button', { name: 'Older changes' });
+  await page.route('**/api/keys/audit?*before=*', (route) => route.abort());
+  await older.click();
+  await page.locator('.toast').getByText('The gateway does not answer.').waitFor();
+  await page.unrouteAll();
+  await older.click();
+  await rows.getByText('audited-0', { exact: true }).waitFor();
+  for (let at = 25; at < 28; at++) await made(`audited-${at}`);
+  await page.clock.runFor(30_000);
+  await rows.getByText('audited-27', { exact: true }).waitFor();
+  const names = await rows.evaluateAll((all: any[]) => all.slice(1).map(({ cells }) => cells[0].textContent).filter((name: string) => name.startsWith('audited-')));
+  expect(names).toEqual(Array.from({ length: 28 }, (_, at) => `audited-${27 - at}`));
+  await page.close();
+});
