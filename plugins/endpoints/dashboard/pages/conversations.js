@@ -28,12 +28,13 @@ function choose({ target: { value } }) {
 /** @param {{ params: URLSearchParams }} props */
 function List({ params }) {
   const asked = params.get('by') ?? read('conversations-by');
-  const { data, error, reload } = useData(`/api/views/conversations?${apiParams(params, asked === null ? {} : { by: asked })}`, { everyMs: 30_000 });
-  const by = data?.by ?? asked ?? byHistory;
+  const { data, error, loading, reload } = useData(`/api/views/conversations?${apiParams(params, asked === null ? {} : { by: asked })}`, { everyMs: 30_000 });
+  // while others are loading, the choice is the new one, and the list still the one before
+  const by = (loading ? asked : data?.by) ?? asked ?? byHistory;
   const names = [...new Set([...(data?.metaKeys ?? []).map((key) => `meta.${key}`), by, byHistory])];
   return html`<${Head} title="Conversations"><label class="head-pick">Known by <select aria-label="Known by" value=${by} onChange=${choose}>${names.map((name) => html`<option key=${name} value=${name}>${name === byHistory ? 'their growing history' : name}</option>`)}</select></label><${TimeRange} params=${params} /><//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
-    ${data === null ? error === null && html`<${Skeleton} rows=${8} />` : data.data.length === 0 ? html`<${Notice} icon="search" title="No conversation in this time">${by === byHistory ? 'Requests whose text is kept are needed.' : html`No request has <code>${by}</code>. A caller sets it by the header <code>X-Gateway-${by.slice('meta.'.length)}</code>.`}<//>` : html`<${Table} data=${data} params=${params} />`}`;
+    ${data === null ? error === null && html`<${Skeleton} rows=${8} />` : data.data.length === 0 ? html`<${Notice} icon="search" title="No conversation in this time">${data.by === byHistory ? 'Requests whose text is kept are needed.' : html`No request has <code>${data.by}</code>. A caller sets it by the header <code>X-Gateway-${data.by.slice('meta.'.length)}</code>.`}<//>` : html`<div class=${loading ? 'is-loading' : ''}><${Table} data=${data} params=${params} /></div>`}`;
 }
 
 /** The cost of a conversation, marked where its turns hold estimates that matter. */

@@ -252,3 +252,17 @@ test('a page that was hidden for long asks at once when it is shown again', asyn
   expect(await times()).toBe(1);
   await shown.close();
 });
+
+test('the choice of how conversations are known does not go back while their list is loading', async () => {
+  await open('/conversations?by=history');
+  await page.locator('.table').first().waitFor();
+  const by = page.getByLabel('Known by');
+  const answer = await hold('**/api/views/conversations?*');
+  await by.selectOption('meta.team');
+  await answer.asked();
+  expect(await by.inputValue()).toBe('meta.team');
+  await page.locator('.is-loading').waitFor();
+  await answer.release();
+  await page.getByRole('link', { name: 'search', exact: true }).waitFor();
+  await page.evaluate("localStorage.removeItem('gateway.conversations-by')");
+});
