@@ -163,9 +163,12 @@ export class Drain {
     if (batch === undefined) return false;
     const { taken } = batch;
     const inserted = this.#store(batch);
-    // cost: the next batch is prepared while the database works; a failure of the insert is thrown by the await below
-    inserted.catch(() => {});
-    if (ready.length === 1 && taken.isFull) this.#prepare(tail, ready);
+    try {
+      // cost: the next batch is prepared while the database works
+      if (ready.length === 1 && taken.isFull) this.#prepare(tail, ready);
+    } catch {
+      // safety: the next step reads it again, and throws. If this step threw, that one would insert this batch again beside the running insert
+    }
     await inserted;
     // safety: the cursor moves after the insert, never before it: a crash between the two repeats rows, and loses none
     ready.shift();

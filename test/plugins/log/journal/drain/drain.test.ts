@@ -283,4 +283,16 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     former.close();
     next.close();
   });
+
+  test('a part of the own journal that cannot be read does not keep the batch before it from being stored', async () => {
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames(Array.from({ length: store.batch }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }))));
+    // the kernel refuses to read a folder, as it refuses a damaged sector
+    mkdirSync(pathOf(instance.folder, 2));
+    let inserts = 0;
+    const drain = drainOf({ ...store, batch: store.batch, insert: async (rows) => (inserts++, await store.insert(rows)) });
+    expect(await drain.step()).toBe(true);
+    for (let at = 0; at < 2; at++) await expect(drain.step()).rejects.toThrow('EISDIR');
+    expect([drain.drained, inserts]).toEqual([store.batch, 1]);
+    drain.close();
+  });
 });
