@@ -15,10 +15,8 @@ export interface Traveller {
   readonly key: string;
   /** The flight for which this request asks, so that all others under its key wait; null: it asks for no flight. */
   leads: Flight | null;
-  /** The flight for whose answer this request waits, or waited; null: none. */
-  joins: Flight | null;
-  /** Ends the wait of this request; null: it does not wait. */
-  resolve: ((turn: Turn) => void) | null;
+  /** The flight for whose answer this request waits, and what ends the wait; null: it does not wait. */
+  waits: { readonly flight: Flight; readonly resolve: (turn: Turn) => void } | null;
 }
 
 /** safety: after this many failures in a row, each request asks for itself, so that none waits for a series of slow failures. */
@@ -65,16 +63,15 @@ export class Flights {
     return new Promise((resolve) => {
       const flight = this.#flights.get(traveller.key);
       if (flight === undefined) return resolve('ask');
-      traveller.resolve = resolve;
-      traveller.joins = flight;
+      traveller.waits = { flight, resolve };
       flight.waiting.push(traveller);
     });
   }
 
   /** Ends the wait of this request, which then asks for itself. */
   leave(traveller: Traveller): void {
-    if (traveller.resolve === null) return;
-    const { waiting = [] } = traveller.joins ?? {};
+    if (traveller.waits === null) return;
+    const { waiting } = traveller.waits.flight;
     const at = waiting.indexOf(traveller);
     if (at >= 0) waiting.splice(at, 1);
     call(traveller, 'ask');
@@ -102,6 +99,6 @@ export class Flights {
 }
 
 function call(traveller: Traveller, turn: Turn): void {
-  traveller.resolve?.(turn);
-  traveller.resolve = null;
+  traveller.waits?.resolve(turn);
+  traveller.waits = null;
 }

@@ -103,7 +103,7 @@ class Cache {
     const wish = wishOf(context);
     if (wish === null || candidates.every(({ dropped }) => dropped !== null)) return candidates;
     if (context.isDryRun) return wish === 'refresh' ? candidates : this.#foresee(candidates, context);
-    const use: Use = { key: keyOf(context, candidates), entry: null, recordings: [], leads: null, joins: null, resolve: null };
+    const use: Use = { key: keyOf(context, candidates), entry: null, recordings: [], leads: null, waits: null };
     this.#uses.set(context, use);
     const leads = this.#flights.lead(use, wish === 'refresh');
     // a request that wants a new answer does not wait for another one
