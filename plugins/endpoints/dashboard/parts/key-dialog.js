@@ -16,10 +16,10 @@ const pathOf = ({ id }) => `/api/keys/${encodeURIComponent(id)}`;
 const unknown = [0, 502, 504];
 
 /**
- * Runs changes of a key, and keeps what went wrong. The dialog may be closed before the answer: `isOpen` tells it.
- * @param {{ name: string, changed: () => void }} of
+ * Runs changes of a key, and keeps what went wrong. The dialog may be closed before the answer.
+ * @param {{ name: string, close: () => void, changed: () => void }} of
  */
-function useWork({ name, changed }) {
+function useWork({ name, close, changed }) {
   const [fault, setFault] = useState(/** @type {any} */ (null));
   const [isBusy, setBusy] = useState(false);
   const isOpen = useRef(true);
@@ -36,7 +36,12 @@ function useWork({ name, changed }) {
     }
     setBusy(false);
   };
-  return { fault, isBusy, run, isOpen: () => isOpen.current };
+  const end = () => {
+    changed();
+    // another dialog may be open in its place
+    if (isOpen.current) close();
+  };
+  return { fault, isBusy, run, end };
 }
 
 function Problem({ fault }) {
@@ -56,20 +61,17 @@ export function Shown({ made, close }) {
   </div><//>`;
 }
 
-/** @param {{ close: () => void, changed: () => void, show: (made: any) => void }} props `show` shows a key whose dialog was closed before it came */
+/** @param {{ close: () => void, changed: () => void, show: (made: any) => void }} props `show` shows the key that was made */
 export function NewKey({ close, changed, show }) {
   const [form, setForm] = useState(emptyForm);
-  const [made, setMade] = useState(/** @type {any} */ (null));
-  const { fault, isBusy, run, isOpen } = useWork({ name: form.name.trim(), changed });
+  const { fault, isBusy, run, end } = useWork({ name: form.name.trim(), close, changed });
   const make = (event) => {
     event.preventDefault();
     void run(async () => {
-      const answer = await send('/api/keys', { name: form.name.trim(), ...settingsOf(form) });
-      (isOpen() ? setMade : show)(answer);
-      changed();
+      show(await send('/api/keys', { name: form.name.trim(), ...settingsOf(form) }));
+      end();
     });
   };
-  if (made !== null) return html`<${Shown} made=${made} close=${close} />`;
   return html`<${Dialog} title="New key" close=${close}><form class="dialog-body" onSubmit=${make}>
     <${Problem} fault=${fault} />
     <${KeyFields} form=${form} set=${(changes) => setForm((before) => ({ ...before, ...changes }))} isNew=${true} />
@@ -80,35 +82,31 @@ export function NewKey({ close, changed, show }) {
 /** @param {{ of: any, close: () => void, changed: () => void, show: (made: any) => void }} props */
 export function ChangeKey({ of, close, changed, show }) {
   const [form, setForm] = useState(() => formOf(of));
-  const [made, setMade] = useState(/** @type {any} */ (null));
-  const { fault, isBusy, run, isOpen } = useWork({ name: of.name, changed });
-  const end = (text) => {
+  const { fault, isBusy, run, end } = useWork({ name: of.name, close, changed });
+  const endWith = (text) => {
     say(text);
-    changed();
-    if (isOpen()) close();
+    end();
   };
   const save = (event) => {
     event.preventDefault();
     void run(async () => {
       const changes = changesOf(form, of);
       if (Object.keys(changes).length > 0) await send(pathOf(of), changes, 'PATCH');
-      end(`${of.name} is changed`);
+      endWith(`${of.name} is changed`);
     });
   };
   const rotate = (overlap) => run(async () => {
-    const answer = await send(`${pathOf(of)}/rotate`, { overlap });
-    (isOpen() ? setMade : show)(answer);
-    changed();
+    show(await send(`${pathOf(of)}/rotate`, { overlap }));
+    end();
   });
   const turn = () => run(async () => {
     const refused = whyRefused(await send(pathOf(of), { disabled: !of.disabled }, 'PATCH'));
-    end(`${of.name} is ${!of.disabled ? 'refused from now on' : refused === null ? 'good again' : `not disabled. It is refused now: ${refused}`}`);
+    endWith(`${of.name} is ${!of.disabled ? 'refused from now on' : refused === null ? 'good again' : `not disabled. It is refused now: ${refused}`}`);
   });
   const remove = () => run(async () => {
     await ask(pathOf(of), { method: 'DELETE' });
-    end(`${of.name} is deleted`);
+    endWith(`${of.name} is deleted`);
   });
-  if (made !== null) return html`<${Shown} made=${made} close=${close} />`;
   return html`<${Dialog} title=${of.name} close=${close}><form class="dialog-body" onSubmit=${save}>
     <${Problem} fault=${fault} />
     <${KeyFields} form=${form} set=${(changes) => setForm((before) => ({ ...before, ...changes }))} isNew=${false} />
