@@ -17,6 +17,13 @@ import { startRedis } from '../../_kit/servers.ts';
 const opened: (() => void)[] = [];
 afterAll(() => opened.forEach((close) => close()));
 
+/** Opens a port, which is closed after all tests. Returns `127.0.0.1:<port>`. */
+async function hostOf(server: NetServer): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  opened.push(() => void server.close());
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 /** A vendor that accepts the key `right`. */
 async function vendor({ isPublic = false, aheadMs = 0, status = 401 } = {}) {
   const asked: string[] = [];
@@ -26,13 +33,9 @@ async function vendor({ isPublic = false, aheadMs = 0, status = 401 } = {}) {
     const isGood = isPublic || headers.authorization === 'Bearer right';
     response.writeHead(isGood ? 200 : status, { 'content-type': 'application/json', date: new Date(Date.now() + aheadMs).toUTCString() }).end(isGood ? '{"data":[]}' : '{"error":{"message":"no"}}');
   }).on('connection', (socket: Socket) => void sockets.add(socket));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  opened.push(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { asked, base_url: `http://127.0.0.1:${port}/v1`, host: `127.0.0.1:${port}` };
+  opened.push(() => sockets.forEach((socket) => socket.destroy()));
+  const host = await hostOf(server);
+  return { asked, base_url: `http://${host}/v1`, host };
 }
 
 const examined = async (config: object | string, prepare: (folder: string) => void = () => {}) => {
@@ -118,12 +121,7 @@ describe.concurrent('gateway doctor', { retry: 2 }, () => {
 
   it('says what is wrong with a certificate, and what to do', async ({ expect }) => {
     const named = certificate('DNS:other.example');
-    const served = async (server: NetServer): Promise<string> => {
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      opened.push(() => void server.close());
-      return `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-    };
-    const [unknown, other, old, plain] = await Promise.all([createTlsServer(certificate('IP:127.0.0.1')), createTlsServer(named), createTlsServer(datedCertificate(2001, 2002)), createNetServer((socket) => void socket.end('no TLS'))].map(served));
+    const [unknown, other, old, plain] = await Promise.all([createTlsServer(certificate('IP:127.0.0.1')), createTlsServer(named), createTlsServer(datedCertificate(2001, 2002)), createNetServer((socket) => void socket.end('no TLS'))].map(async (server) => `https://${await hostOf(server)}/v1`));
     const { code, lines } = await examined({ providers: { unknown: { dialect, base_url: unknown }, other: { dialect, base_url: other, ca: named.cert }, old: { dialect, base_url: old }, plain: { dialect, base_url: plain } } });
     const said = (part: string): string | undefined => lines.find((line) => line.includes(` ${part} `));
     expect([code, said('unknown'), said('other'), said('old'), said('plain')]).toEqual([
@@ -140,17 +138,13 @@ describe.concurrent('gateway doctor', { retry: 2 }, () => {
       response.sendDate = false;
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[]}');
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    opened.push(() => void server.close());
-    const { lines } = await examined({ providers: { own: { dialect, base_url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, api_key: 'none' } } });
+    const { lines } = await examined({ providers: { own: { dialect, base_url: `http://${await hostOf(server)}/v1`, api_key: 'none' } } });
     expect(lines).toEqual(expect.arrayContaining([expect.stringMatching(/^✓ own .* answers$/), '· clock not compared: no provider sent its time']));
   });
 
   it('warns of an address that answers with a redirect or a web page', async ({ expect }) => {
     const page = createServer(({ url }, response) => void (url?.startsWith('/moved') === true ? response.writeHead(301, { location: 'https://localhost/v1/models' }) : response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' })).end('<html>Sign in</html>'));
-    await new Promise<void>((resolve) => page.listen(0, '127.0.0.1', resolve));
-    opened.push(() => void page.close());
-    const host = `127.0.0.1:${(page.address() as AddressInfo).port}`;
+    const host = await hostOf(page);
     const { code, lines } = await examined({
       providers: {
         page: { dialect, base_url: `http://${host}`, api_key: 'any' },
@@ -183,9 +177,7 @@ describe.concurrent('gateway doctor', { retry: 2 }, () => {
     const { base_url } = await vendor({ aheadMs: 3_600_000 });
     // accepts connections and does not answer
     const silent = createNetServer(() => {});
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    opened.push(() => silent.close());
-    const url = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const url = `https://${await hostOf(silent)}`;
     const { code, lines } = await examined({ providers: { right: { dialect, base_url, api_key: 'right' } } }, (folder) => void new RunningFile(() => join(folder, 'data'), { config: join(folder, 'gateway.config.yaml'), url, follows: null }));
     expect([code, lines]).toEqual([1, expect.arrayContaining([expect.stringMatching(`^✗ serving the gateway at ${url} does not answer → see its output; if it hangs, gateway restart cannot reach it: run kill -9 ${process.pid} and start it again`), expect.stringMatching(/^✗ clock 3[56]\d\d s behind the providers → set the clock of this machine/), expect.stringMatching(/^· store .*: empty, the first start prepares it$/)])]);
   });

@@ -115,6 +115,26 @@ export async function stage(config: object = mockConfig(), shared?: Browser): Pr
   };
 }
 
+export interface Held {
+  /** How many answers were asked for. */
+  asked: number;
+  /** Sends the answers. */
+  readonly release: () => void;
+}
+
+/** Answers of these addresses wait. */
+export async function hold(page: Page, address: string): Promise<Held> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const held: Held = { asked: 0, release: resolve };
+  await page.route(address, async (route) => {
+    held.asked++;
+    await promise;
+    // the page may have cancelled it
+    await route.continue().catch(() => {});
+  });
+  return held;
+}
+
 /** Presses `g` and the letter of a page. They count together for a second and a half, and the machine may stand still between them: then both are pressed again. */
 export async function goTo(page: Page, letter: string, path: string): Promise<void> {
   const isThere = async (): Promise<boolean> => (await page.evaluate('location.pathname')) === path;

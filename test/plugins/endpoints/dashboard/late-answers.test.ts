@@ -1,7 +1,7 @@
 /** A slow network: answers that come after the reader has asked for something else, or has left. */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { stage } from './browser.ts';
+import { hold as holdOn, stage } from './browser.ts';
 import type { Stage } from './browser.ts';
 
 let scene: Stage;
@@ -24,28 +24,16 @@ afterEach(async () => await scene.leave(page));
 const open = async (path: string): Promise<void> => void (await page.goto(`${scene.gateway.url}/dashboard${path}`));
 const link = (name: string) => page.getByRole('link', { name, exact: true });
 
-interface Held {
-  /** Waits for the request. */
-  asked(): Promise<void>;
-  /** Sends the answers, and waits until the page has taken one and is drawn. */
-  release(): Promise<void>;
-}
-
 /** Answers of these addresses wait. */
-async function hold(address: string): Promise<Held> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let count = 0;
-  await page.route(address, async (route) => {
-    count++;
-    await promise;
-    // the page may have cancelled it
-    await route.continue().catch(() => {});
-  });
+async function hold(address: string) {
+  const held = await holdOn(page, address);
   return {
-    asked: async () => await expect.poll(() => count).toBe(1),
+    /** Waits for the request. */
+    asked: async () => await expect.poll(() => held.asked).toBe(1),
+    /** Sends the answers, and waits until the page has taken one and is drawn. */
     async release() {
       const answer = page.waitForResponse(address);
-      resolve();
+      held.release();
       await answer;
       await drawn();
     },

@@ -1,7 +1,7 @@
 /** Alerts, limits and the spending of teams in a browser, on one gateway. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { mockConfig, stage, violations } from './browser.ts';
+import { hold, mockConfig, stage, violations } from './browser.ts';
 import type { Stage } from './browser.ts';
 
 let scene: Stage;
@@ -92,18 +92,14 @@ test('Spend says that the log does not have the whole month', async () => {
 });
 
 test('the budgets of Spend are not shown in the place of its figures', async () => {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  await page.route('**/api/views/spend?*', async (route) => {
-    await promise;
-    await route.continue();
-  });
+  const figures = await hold(page, '**/api/views/spend?*');
   const limits = page.waitForResponse('**/api/limits');
   await page.goto(`${scene.gateway.url}/dashboard/spend`);
   await limits;
   const budgets = page.getByText('Limits and budgets');
   await budgets.waitFor({ state: 'attached' });
   expect(await budgets.isVisible()).toBe(false);
-  resolve();
+  figures.release();
   await budgets.waitFor();
   await page.unroute('**/api/views/spend?*');
 });

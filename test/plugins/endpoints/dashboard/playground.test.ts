@@ -2,7 +2,7 @@
 import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest';
 import { answers, completion, event, startUpstream, streams } from '../../../_kit/upstream.ts';
-import { mockConfig, stage } from './browser.ts';
+import { hold, mockConfig, stage } from './browser.ts';
 import type { Stage } from './browser.ts';
 
 let scene: Stage;
@@ -45,33 +45,23 @@ test('a request that is stopped is not sent again', async () => {
   expect([sent.length, (await page.locator('.answer').innerText()).length]).toEqual([1, length]);
 });
 
-/** Answers of these addresses wait for the call of the returned function. */
-const held = async (addresses: string): Promise<() => void> => {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  await page.route(addresses, async (route) => {
-    await promise;
-    await route.continue();
-  });
-  return resolve;
-};
-
 test('a request waits for the list of models, because it would name a model that the config does not have', async () => {
-  const listed = await held('**/api/models');
+  const listed = await hold(page, '**/api/models');
   await page.reload({ waitUntil: 'commit' });
   await prompt().fill('Hello');
   await page.keyboard.press('Control+Enter');
   expect(await button('Send').isDisabled()).toBe(true);
-  listed();
+  listed.release();
   await button('Send').click();
   await page.locator('.took').waitFor();
   expect(sent.map(({ body }) => body.model)).toEqual(['auto']);
 });
 
 test('a comparison and a shared link wait for the list of models too', async () => {
-  const listed = await held('**/api/models');
+  const listed = await hold(page, '**/api/models');
   await page.reload({ waitUntil: 'commit' });
   expect([await button('Compare with another model').isDisabled(), await button('Share').isDisabled()]).toEqual([true, true]);
-  listed();
+  listed.release();
   await button('Compare with another model').click();
   await expect.poll(() => page.locator('.compared select').evaluateAll((lists: any[]) => lists.map(({ value }) => value))).toEqual(['auto', 'mock']);
   expect(await button('Share').isEnabled()).toBe(true);
@@ -85,10 +75,10 @@ test('where the page is opened again, an answer is not asked for again before th
   await page.getByLabel('Result of get_weather').waitFor();
   await page.getByRole('link', { name: 'Config', exact: true }).click();
   await page.locator('.plugins').waitFor();
-  const listed = await held('**/api/models');
+  const listed = await hold(page, '**/api/models');
   await page.goBack();
   expect([await button('Again').isDisabled(), await button('Send the result').isDisabled()]).toEqual([true, true]);
-  listed();
+  listed.release();
   await expect.poll(() => button('Send the result').isEnabled()).toBe(true);
   // for some seconds after going back the page scrolls to its former place: a click there may miss the button, a key does not
   await button('Send the result').press('Enter');
@@ -97,12 +87,12 @@ test('where the page is opened again, an answer is not asked for again before th
 
 test('nothing is sent before the form has the logged request of the address', async () => {
   const id = await scene.chat('Logged');
-  const read = await held('**/api/logs/*');
+  const read = await hold(page, '**/api/logs/*');
   await page.goto(`${scene.gateway.url}/dashboard/playground?replay=${id}`);
   await page.getByRole('option', { name: 'unpriced' }).waitFor({ state: 'attached' });
   await page.keyboard.press('Control+Enter');
   expect(await button('Send').isDisabled()).toBe(true);
-  read();
+  read.release();
   await button('Send').click();
   await page.locator('.took').waitFor();
   expect(sent.map(({ body: { messages: asked } }) => asked)).toEqual([[{ role: 'user', content: 'Logged' }]]);

@@ -9,7 +9,7 @@ import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
 import { aRecord, keeping, memoryLog } from '../../../_kit/log.ts';
 import type { MemoryLog } from '../../../_kit/log.ts';
 import { pause } from '../../../_kit/upstream.ts';
-import { launchBrowser } from './browser.ts';
+import { hold, launchBrowser } from './browser.ts';
 
 const log = memoryLog();
 let isAway = false;
@@ -371,22 +371,15 @@ describe('an empty log', () => {
     await expect.poll(async () => ((await (await fetch(`${url}/api/logs?since=1s`)).json()) as { data: unknown[] }).data).toEqual([]);
     await shown.goto(`${url}/dashboard${view === 'logs' ? '/logs' : ''}?since=1s`);
     await shown.getByText('Waiting for a request').waitFor();
-    let asked = 0;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    await shown.route(`**/api/views/${view}?*`, async (route) => {
-      asked++;
-      await promise;
-      // the page may have cancelled it
-      await route.continue().catch(() => {});
-    });
+    const held = await hold(shown, `**/api/views/${view}?*`);
     await shown.clock.runFor(20_000);
-    await expect.poll(() => asked).toBe(1);
+    await expect.poll(() => held.asked).toBe(1);
     const answer = shown.waitForResponse(new RegExp(`views/${view}`));
-    resolve();
+    held.release();
     await answer;
     await expect.poll(async () => {
       await shown.clock.runFor(3000);
-      return asked;
+      return held.asked;
     }).toBeGreaterThan(1);
     await shown.close();
   });

@@ -1,7 +1,7 @@
 /** From page to page and back: the time range, the filters and the place in a list are kept, and the texts on the way are true. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { goTo, stage } from './browser.ts';
+import { goTo, hold, stage } from './browser.ts';
 import type { Stage } from './browser.ts';
 
 let scene: Stage;
@@ -171,17 +171,13 @@ test('while another time is loading, Overview shows the time before in its chart
   const page = await scene.open('/dashboard');
   const bars = page.locator('.charts .chart-bars').first();
   await bars.waitFor({ state: 'attached' });
-  const { promise, resolve } = Promise.withResolvers<void>();
-  await page.route('**/api/views/overview?*', async (route) => {
-    await promise;
-    await route.continue();
-  });
+  const answer = await hold(page, '**/api/views/overview?*');
   const before = await bars.getAttribute('d');
   await page.getByRole('button', { name: 'Last 24 h' }).click();
   await page.getByRole('link', { name: 'Last month' }).click();
   await page.locator('.is-loading').waitFor();
   expect(await bars.getAttribute('d')).toBe(before);
-  resolve();
+  answer.release();
   await page.getByText('No request in this time').waitFor();
   expect(scene.complaints).toEqual([]);
   await scene.leave(page);
