@@ -10,7 +10,7 @@ import { gatewaySchema } from '../../schemas/gateway.ts';
 import { modelSchema } from '../../schemas/models.ts';
 import { providerSchema } from '../../schemas/providers.ts';
 import { serverSchema } from '../../schemas/server.ts';
-import { runs } from '../_kit/fuzz.ts';
+import { anyText, runs } from '../_kit/fuzz.ts';
 import { folderOf } from './folder.ts';
 import { options } from './plugins.ts';
 
@@ -46,7 +46,7 @@ describe('a key with one typing mistake', () => {
 });
 
 describe('a text without references', () => {
-  const scalar = fc.oneof(fc.string({ unit: 'binary', minLength: 1 }), fc.stringMatching(/^[${}:\-a-z "'#]+$/)).filter((text) => text.isWellFormed() && !text.includes('${') && !text.includes('$$'));
+  const scalar = fc.oneof(anyText({ minLength: 1 }), fc.stringMatching(/^[${}:\-a-z "'#]+$/)).filter((text) => !text.includes('${') && !text.includes('$$'));
 
   test('is read unchanged', async () => {
     const file = join(folderOf({}), 'gateway.config.yaml');

@@ -1,28 +1,18 @@
 /** Gateways and upstreams of one test file, closed after each test. */
-import { afterEach } from 'vitest';
 import type { AnyPlugin, Gateway } from '../../core/host/plugin.ts';
 import type { Setup, TestGateway } from '../_kit/gateway.ts';
 import { testGateway } from '../_kit/gateway.ts';
+import { closeAfterTest } from '../_kit/left-open.ts';
 import type { ScriptedUpstream, Step } from '../_kit/upstream.ts';
 import { answers, completion, startUpstream } from '../_kit/upstream.ts';
 
-const open: { close(): Promise<void> }[] = [];
-
-afterEach(async () => {
-  for (const one of open.splice(0).toReversed()) await one.close();
-});
-
 /** A scripted provider; it answers `hello` where no steps are given. */
 export async function provider(...steps: Step[]): Promise<ScriptedUpstream> {
-  const up = await startUpstream(...(steps.length === 0 ? [answers(completion('hello'))] : steps));
-  open.push(up);
-  return up;
+  return closeAfterTest(await startUpstream(...(steps.length === 0 ? [answers(completion('hello'))] : steps)));
 }
 
 export async function gatewayOf(config: Record<string, unknown>, more: Omit<Setup, 'config'> = {}): Promise<TestGateway> {
-  const gateway = await testGateway({ config, ...more });
-  open.push(gateway);
-  return gateway;
+  return closeAfterTest(await testGateway({ config, ...more }));
 }
 
 /** A plugin of one test: `test/probe`, or the name given. */

@@ -6,6 +6,7 @@ import { formatLogFilter, parseDimension, parseLogFilter, parseSort, resolveQuer
 import type { LogFilter } from '../../../core/log/query.ts';
 import { parseLogSearch } from '../../../core/log/search.ts';
 import type { Condition } from '../../../core/log/store.ts';
+import { anyText } from '../../_kit/fuzz.ts';
 
 const parse = (address: string): LogFilter => parseLogFilter(new URLSearchParams(address));
 const condition = (field: string, operator: Condition['operator'], ...values: string[]): Condition => ({ field, operator, values });
@@ -156,7 +157,7 @@ describe('a search bar', () => {
   ])('refuses %s', (text, param, message) => expect(faultOf(() => parseLogSearch(text))).toMatchObject({ param, message: expect.stringMatching(message) }));
 });
 
-const value = fc.oneof(fc.constantFrom('a', '', '*', '"', '\\', 'x y', '-b', ':', '>1', '\u00a0', 'é'), fc.string({ unit: 'binary', maxLength: 12 }).filter((text) => text.isWellFormed() && !text.includes('\0')));
+const value = fc.oneof(fc.constantFrom('a', '', '*', '"', '\\', 'x y', '-b', ':', '>1', '\u00a0', 'é'), anyText({ maxLength: 12 }).filter((text) => !text.includes('\0')));
 const values = fc.uniqueArray(value, { minLength: 1, maxLength: 3 });
 const operators = fc.constantFrom<Condition['operator'][]>('in', 'not in');
 const setOf = (field: fc.Arbitrary<string>, some: fc.Arbitrary<string[]>) => fc.record({ field, operator: operators, values: some });
@@ -198,7 +199,7 @@ describe('any filter', () => {
   test('is the same after it was written into an address and read', () => fc.assert(fc.property(anyFilter, (filter) => { expect(parseLogFilter(new URLSearchParams(formatLogFilter(filter).toString()))).toEqual(filter); })));
   test('is the same after it was typed into a search bar and read', () => fc.assert(fc.property(anyFilter, (filter) => { expect(parseLogSearch(typedOf(filter))).toEqual(filter); })));
   test('of any text is read or refused', () => {
-    const typed = fc.oneof(fc.string({ unit: 'binary' }), fc.array(fc.constantFrom('model', 'meta.', ':', '=', '"', '\\', '>', '2s', '-', ' ', '*', 'x')).map((parts) => parts.join('')));
+    const typed = fc.oneof(anyText(), fc.array(fc.constantFrom('model', 'meta.', ':', '=', '"', '\\', '>', '2s', '-', ' ', '*', 'x')).map((parts) => parts.join('')));
     fc.assert(fc.property(typed, (text) => {
       try {
         const filter = parseLogSearch(text);

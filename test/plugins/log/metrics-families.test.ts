@@ -11,6 +11,7 @@ import { RequestMeters } from '../../../plugins/log/metrics/requests.ts';
 import { aRecord } from '../../_kit/log.ts';
 import { parseExposition, total } from './exposition.ts';
 import type { Sample } from './exposition.ts';
+import { anyText } from '../../_kit/fuzz.ts';
 
 const quiet = (): void => {};
 
@@ -19,12 +20,12 @@ const samplesOf = (family: Family): Sample[] => parseExposition([...family.text(
 describe('a family', () => {
   it('writes any label so that a reader gets the same label', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.string({ unit: 'binary' }), fc.nat()), { minLength: 1 }), (added) => {
+      fc.property(fc.array(fc.tuple(anyText(), fc.nat()), { minLength: 1 }), (added) => {
         const counter = new Counter({ name: 'some_total', help: 'a \\ and\na line', labels: ['of'] }, numbers, quiet);
         for (const [value, amount] of added) counter.add([value.replaceAll('\0', '')], amount);
         const samples = samplesOf(counter);
         expect(total(samples, 'some_total')).toBe(added.reduce((sum, [, amount]) => sum + amount, 0));
-        expect(new Set(samples.map(({ labels }) => labels['of']))).toEqual(new Set(added.map(([value]) => value.replaceAll('\0', '').toWellFormed())));
+        expect(new Set(samples.map(({ labels }) => labels['of']))).toEqual(new Set(added.map(([value]) => value.replaceAll('\0', ''))));
       }),
     );
   });

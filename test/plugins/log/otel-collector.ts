@@ -1,11 +1,11 @@
 /** A scripted collector that takes OTLP over HTTP, compressed or not, and gives the received spans. */
 import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { afterEach } from 'vitest';
 import type { Span } from '../../../plugins/log/otel/spans.ts';
+import { closeAfterTest } from '../../_kit/left-open.ts';
 import type { Asked, Step } from '../../_kit/upstream.ts';
 import { answers, pause } from '../../_kit/upstream.ts';
 
@@ -30,15 +30,6 @@ export interface Collector {
   exports(count: number): Promise<void>;
 }
 
-const open: Server[] = [];
-
-afterEach(async () => {
-  for (const server of open.splice(0)) {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  }
-});
-
 export async function startCollector(...steps: Step[]): Promise<Collector> {
   let script = steps.length === 0 ? [answers({})] : steps;
   let at = 0;
@@ -50,7 +41,12 @@ export async function startCollector(...steps: Step[]): Promise<Collector> {
     asked.push(one);
     await script[Math.min(at++, script.length - 1)]?.(response, one);
   };
-  open.push(server);
+  closeAfterTest({
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

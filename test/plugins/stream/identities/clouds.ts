@@ -5,7 +5,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, vi } from 'vitest';
+import { vi } from 'vitest';
+import { closeAfterTest } from '../../../_kit/left-open.ts';
 import { pause } from '../../../_kit/upstream.ts';
 
 export type Cloud = 'google' | 'aws' | 'entra';
@@ -89,15 +90,12 @@ export async function startClouds(): Promise<Clouds> {
   return clouds;
 }
 
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
-
 /** Sets the environment of this machine until the end of the test, so that no files and keys of the developer are found. */
 export function machineAt(origin: string, more: Readonly<Record<string, string>> = {}): void {
   const nobody = mkdtempSync(join(tmpdir(), 'gateway-identity-'));
   const unset = Object.keys(process.env).filter((name) => /^(?:AWS|AZURE|GOOGLE|GCLOUD|GCE|CLOUDSDK|MSI|IDENTITY)_/.test(name));
   for (const name of unset) vi.stubEnv(name, undefined);
+  closeAfterTest({ close: () => vi.unstubAllEnvs() });
   const environment = {
     HOME: nobody,
     CLOUDSDK_CONFIG: nobody,
