@@ -118,7 +118,7 @@ describe('a provider with an identity', () => {
       expect(seen.some(({ token }) => token === given[1]?.token), cloud).toBe(true);
       // while the cloud is asked, requests use the previous token
       const [before, { askedAt, givenAt }] = given as [Given, Given];
-      expect(seen.filter(({ at, token }) => at > askedAt && at < givenAt && token === before.token).length, cloud).toBeGreaterThan(3);
+      expect(seen.some(({ at, token }) => at > askedAt && at < givenAt && token === before.token), cloud).toBe(true);
     }
     expect(clouds.most).toBe(1);
   });
