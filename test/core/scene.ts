@@ -1,18 +1,22 @@
-/** Gateways and upstreams of one test file, closed after each test. */
+/** Gateways and upstreams of one test, closed at its end. */
+import { onTestFinished } from 'vitest';
 import type { AnyPlugin, Gateway } from '../../core/host/plugin.ts';
 import type { Setup, TestGateway } from '../_kit/gateway.ts';
 import { testGateway } from '../_kit/gateway.ts';
-import { closeAfterTest } from '../_kit/left-open.ts';
 import type { ScriptedUpstream, Step } from '../_kit/upstream.ts';
 import { answers, completion, startUpstream } from '../_kit/upstream.ts';
 
 /** A scripted provider; it answers `hello` where no steps are given. */
 export async function provider(...steps: Step[]): Promise<ScriptedUpstream> {
-  return closeAfterTest(await startUpstream(...(steps.length === 0 ? [answers(completion('hello'))] : steps)));
+  const up = await startUpstream(...(steps.length === 0 ? [answers(completion('hello'))] : steps));
+  onTestFinished(() => up.close());
+  return up;
 }
 
 export async function gatewayOf(config: Record<string, unknown>, more: Omit<Setup, 'config'> = {}): Promise<TestGateway> {
-  return closeAfterTest(await testGateway({ config, ...more }));
+  const gateway = await testGateway({ config, ...more });
+  onTestFinished(() => gateway.close());
+  return gateway;
 }
 
 /** A plugin of one test: `test/probe`, or the name given. */

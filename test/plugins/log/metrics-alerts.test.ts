@@ -5,10 +5,10 @@ import { parse } from 'yaml';
 import { errorTable } from '../../../core/errors.ts';
 import { isFault } from '../../../core/log/attempts.ts';
 import type { LogReader } from '../../../core/log/store.ts';
-import { twoUpstreams } from '../../_kit/gateway.ts';
+import { testGateway, twoUpstreams } from '../../_kit/gateway.ts';
 import { memoryLog } from '../../_kit/log.ts';
-import { answers, completion, said, streams } from '../../_kit/upstream.ts';
-import { gatewayOf, probe, provider } from '../../core/scene.ts';
+import { answers, completion, said, startUpstream, streams } from '../../_kit/upstream.ts';
+import { probe } from '../../core/scene.ts';
 import { parseExposition } from './exposition.ts';
 
 const read = (file: string): string => readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8');
@@ -41,11 +41,11 @@ const known = new Map<string, Set<string>>();
 beforeAll(async () => {
   const log: LogReader = memoryLog();
   const keeping = probe((gateway) => gateway.log.provide({ ...log, status: async () => ({ ...(await log.status()), lastDrainAt: Date.now() }) }));
-  const failing = await provider(answers({}, { status: 429, headers: { 'retry-after-ms': '1' } }), answers({ error: { message: 'no' } }, { status: 503 }));
-  const answering = await provider(answers(completion('hello')), streams(said('hello')), answers({}, { status: 503 }), answers(completion('hello')));
+  const failing = await startUpstream(answers({}, { status: 429, headers: { 'retry-after-ms': '1' } }), answers({ error: { message: 'no' } }, { status: 503 }));
+  const answering = await startUpstream(answers(completion('hello')), streams(said('hello')), answers({}, { status: 503 }), answers(completion('hello')));
   const config = twoUpstreams(failing.url, answering.url);
   const free = { id: 'unpriced', providers: [{ providerId: 'two', externalId: 'plain-1' }] };
-  const { chat, get } = await gatewayOf({ ...config, models: [...(config['models'] as object[]), free], limits: [{ by: 'all', requests_per_minute: 4 }] }, { plugins: [keeping] });
+  const { chat, get, close } = await testGateway({ config: { ...config, models: [...(config['models'] as object[]), free], limits: [{ by: 'all', requests_per_minute: 4 }] }, plugins: [keeping] });
   await chat({});
   await (await chat({ stream: true })).text();
   await chat({});
@@ -53,6 +53,7 @@ beforeAll(async () => {
   expect((await chat({})).status).toBe(429);
   await get('/nowhere');
   for (const { name, labels } of parseExposition(await (await get('/metrics')).text())) known.set(name, new Set([...(known.get(name) ?? []), ...Object.keys(labels)]));
+  await Promise.all([close(), failing.close(), answering.close()]);
 });
 
 const text = /"(?:[^"\\]|\\.)*"/g;

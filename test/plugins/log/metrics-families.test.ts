@@ -8,10 +8,10 @@ import { errorTable } from '../../../core/errors.ts';
 import { Counter, Histogram, mostSamples, numbers } from '../../../plugins/log/metrics/families.ts';
 import type { Family } from '../../../plugins/log/metrics/families.ts';
 import { RequestMeters } from '../../../plugins/log/metrics/requests.ts';
+import { anyText } from '../../_kit/fuzz.ts';
 import { aRecord } from '../../_kit/log.ts';
 import { parseExposition, total } from './exposition.ts';
 import type { Sample } from './exposition.ts';
-import { anyText } from '../../_kit/fuzz.ts';
 
 const quiet = (): void => {};
 

@@ -8,6 +8,7 @@ import type { LogReader, StoreStatus } from '../../../core/log/store.ts';
 import { version } from '../../../core/version.ts';
 import { ProcessMeters } from '../../../plugins/log/metrics/process.ts';
 import { RequestMeters } from '../../../plugins/log/metrics/requests.ts';
+import { anyText } from '../../_kit/fuzz.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { States } from '../../../core/host/state.ts';
 import { oneUpstream, quietPlugins, testGateway, twoUpstreams } from '../../_kit/gateway.ts';
@@ -16,7 +17,6 @@ import type { Step } from '../../_kit/upstream.ts';
 import { gatewayOf, probe, provider } from '../../core/scene.ts';
 import { parseExposition, total } from './exposition.ts';
 import type { Sample } from './exposition.ts';
-import { anyText } from '../../_kit/fuzz.ts';
 
 const scrape = async ({ get }: TestGateway, headers: Record<string, string> = {}): Promise<Sample[]> => parseExposition(await (await get('/metrics', headers)).text());
 

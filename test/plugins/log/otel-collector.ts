@@ -4,8 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
+import { onTestFinished } from 'vitest';
 import type { Span } from '../../../plugins/log/otel/spans.ts';
-import { closeAfterTest } from '../../_kit/left-open.ts';
 import type { Asked, Step } from '../../_kit/upstream.ts';
 import { answers, pause } from '../../_kit/upstream.ts';
 
@@ -41,11 +41,9 @@ export async function startCollector(...steps: Step[]): Promise<Collector> {
     asked.push(one);
     await script[Math.min(at++, script.length - 1)]?.(response, one);
   };
-  closeAfterTest({
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

@@ -8,10 +8,10 @@ import { GatewayError } from '../../../core/errors.ts';
 import mock from '../../../plugins/stream/mock/index.ts';
 import { grammar } from '../../../plugins/stream/mock/prompt.ts';
 import { countTokens, pieces } from '../../../plugins/stream/mock/tokens.ts';
+import { anyText } from '../../_kit/fuzz.ts';
 import { acceptedRequest } from '../../contract/any-request.ts';
 import { ask, chunksOf, open, refusal, scene, thinker } from './mock/scene.ts';
 import type { Scene } from './mock/scene.ts';
-import { anyText } from '../../_kit/fuzz.ts';
 
 describe('the plugin', () => {
   it('ignores attempts at other dialects', async () => {

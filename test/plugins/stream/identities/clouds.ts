@@ -5,9 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { vi } from 'vitest';
-import { closeAfterTest } from '../../../_kit/left-open.ts';
-import { pause } from '../../../_kit/upstream.ts';
+import { onTestFinished, vi } from 'vitest';
 
 export type Cloud = 'google' | 'aws' | 'entra';
 
@@ -29,9 +27,11 @@ export interface Clouds {
   readonly asked: Cloud[];
   /** The most requests of one cloud at one time. */
   most: number;
-  /** How long tokens live, and how long an answer takes. `isBroken`: no cloud gives a token. */
+  /** How long tokens live. */
   seconds: number;
-  delayMs: number;
+  /** Resolves when a cloud may answer. */
+  mayAnswer: (cloud: Cloud) => Promise<void>;
+  /** No cloud gives a token. */
   isBroken: boolean;
   forget(): void;
   close(): Promise<void>;
@@ -39,6 +39,8 @@ export interface Clouds {
 
 /** wire: MSAL keeps a token of this process that lives longer than five minutes, over all objects of its own (MSAL Node: ManagedIdentityApplication). */
 const seconds = 200;
+
+const atOnce = async (): Promise<void> => {};
 
 const cloudOf = (path: string): Cloud | null => (path.includes('/service-accounts/default/token') ? 'google' : path.startsWith('/aws') ? 'aws' : path.startsWith('/entra') ? 'entra' : null);
 
@@ -58,7 +60,7 @@ export async function startClouds(): Promise<Clouds> {
     const askedAt = Date.now();
     running[cloud] += 1;
     clouds.most = Math.max(clouds.most, running[cloud]);
-    await pause(clouds.delayMs);
+    await clouds.mayAnswer(cloud);
     running[cloud] -= 1;
     if (clouds.isBroken) return void response.writeHead(403, { 'content-type': 'application/json', 'metadata-flavor': 'Google' }).end('{"error":"access_denied","message":"no identity for this machine"}');
     // seconds, as the clouds count
@@ -75,12 +77,12 @@ export async function startClouds(): Promise<Clouds> {
     asked: [],
     most: 0,
     seconds,
-    delayMs: 0,
+    mayAnswer: atOnce,
     isBroken: false,
     forget() {
       clouds.given.length = 0;
       clouds.asked.length = 0;
-      Object.assign(clouds, { most: 0, seconds, delayMs: 0, isBroken: false });
+      Object.assign(clouds, { most: 0, seconds, mayAnswer: atOnce, isBroken: false });
     },
     close() {
       server.closeAllConnections();
@@ -95,7 +97,7 @@ export function machineAt(origin: string, more: Readonly<Record<string, string>>
   const nobody = mkdtempSync(join(tmpdir(), 'gateway-identity-'));
   const unset = Object.keys(process.env).filter((name) => /^(?:AWS|AZURE|GOOGLE|GCLOUD|GCE|CLOUDSDK|MSI|IDENTITY)_/.test(name));
   for (const name of unset) vi.stubEnv(name, undefined);
-  closeAfterTest({ close: () => vi.unstubAllEnvs() });
+  onTestFinished(() => void vi.unstubAllEnvs());
   const environment = {
     HOME: nobody,
     CLOUDSDK_CONFIG: nobody,
