@@ -8,7 +8,7 @@
  *
  * `npm run generate -- catalogue`: brings `config/catalogue/*.yaml` and their values up to date (catalogue/build.ts); `--refresh` fetches pi-ai's figures first.
  */
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -90,7 +90,10 @@ async function shippedRoutes(): Promise<readonly Route[]> {
 export async function typesText(): Promise<string> {
   const { createGenerator } = await import('ts-json-schema-generator');
   const names = new Set((await shippedRoutes()).flatMap(({ about }) => [about?.body, about?.error, ...Object.values(about?.answer ?? {})].flat()).filter((shape) => typeof shape === 'string'));
-  const generator = createGenerator({ path: fileURLToPath(new URL('{core,plugins}/**/*.ts', root)), tsconfig: fileURLToPath(new URL('tsconfig.json', root)), skipTypeCheck: true, expose: 'export', jsDoc: 'extended', encodeRefs: false });
+  const isNamed = new RegExp(`^export (?:interface|type) (?:${[...names].join('|')})\\b`, 'm');
+  // cost: the compiler also reads what these files import, and needs no other file
+  const files = globSync('{core,plugins}/**/*.ts', { cwd: fileURLToPath(root) }).filter((file) => isNamed.test(readFileSync(new URL(file, root), 'utf8')));
+  const generator = createGenerator({ path: `${fileURLToPath(root)}{${files.join(',')}}`, tsconfig: fileURLToPath(new URL('tsconfig.json', root)), skipTypeCheck: true, expose: 'export', jsDoc: 'extended', encodeRefs: false });
   const all = Object.assign({}, ...[...names].filter((name) => name !== 'ErrorReply').map((name) => generator.createSchema(name).definitions)) as Record<string, unknown>;
   const sorted = Object.fromEntries(Object.entries(all).toSorted(([one], [other]) => (one < other ? -1 : 1)));
   return `${JSON.stringify(modern(sorted), null, 1).replaceAll('"#/definitions/', '"#/components/schemas/')}\n`;

@@ -4,6 +4,7 @@ import { faultyProviders, startFaultyProvider } from '../_kit/faulty-provider.ts
 import type { Calls, FaultyProvider } from '../_kit/faulty-provider.ts';
 import { readEvents } from '../_kit/gateway.ts';
 import type { TestGateway } from '../_kit/gateway.ts';
+import { pause } from '../_kit/upstream.ts';
 import { gatewayOf } from '../core/scene.ts';
 
 let faulty: FaultyProvider;
@@ -61,7 +62,10 @@ describe('a caller', () => {
 describe('a provider', () => {
   it('that always fails gets a few requests before it rests, and then one after each rest', async () => {
     const gateway = await gatewayWith({ broken: 'dead', good: 'fine' }, { provider: { breaker: { failures: 5, rest_ms: 200 } } });
-    for (let at = 0; callsOf('broken').at.length < 8; at++) expect(await isAnswered(gateway, at)).toBe(true);
+    for (let at = 0; callsOf('broken').at.length < 8; at++) {
+      expect(await isAnswered(gateway, at)).toBe(true);
+      await pause(5);
+    }
     const { at } = callsOf('broken');
     const gaps = at.slice(1).map((came, index) => came - (at[index] as number));
     // after five calls there is one trial after each rest, and each rest is twice as long as the previous one

@@ -231,12 +231,12 @@ describe('pipelined requests', () => {
   it('run a few at a time, and all get their replies in order', async () => {
     const { up, gateway, letGo, socket } = await scene({ connection_requests: 3 });
     const text = readings(socket);
-    for (let at = 0; at < 2000; at++) socket.write(post(`number ${at}`));
+    for (let at = 0; at < 500; at++) socket.write(post(`number ${at}`));
     await expect.poll(() => up.asked.length).toBe(3);
     expect([(await gateway.get('/')).status, up.asked.length]).toEqual([200, 3]);
     letGo();
-    await expect.poll(() => repliesIn(text())).toBe(2000);
-    expect(Array.from(text().matchAll(/"content":"(number \d+)"/g), ([, said]) => said)).toEqual(Array.from({ length: 2000 }, (_, at) => `number ${at}`));
+    await expect.poll(() => repliesIn(text())).toBe(500);
+    expect(Array.from(text().matchAll(/"content":"(number \d+)"/g), ([, said]) => said)).toEqual(Array.from({ length: 500 }, (_, at) => `number ${at}`));
     const three = Promise.withResolvers<void>();
     let asked = 0;
     up.script(async (response, request) => {
@@ -245,7 +245,7 @@ describe('pipelined requests', () => {
       await answers(completion('hello'))(response, request);
     });
     socket.write(post('again').repeat(10));
-    await expect.poll(() => repliesIn(text())).toBe(2010);
+    await expect.poll(() => repliesIn(text())).toBe(510);
   });
 
   it('end when their client leaves, also those that wait', async () => {

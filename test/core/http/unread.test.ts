@@ -12,6 +12,7 @@ import { certificate } from '../../_kit/certificate.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import type { ScriptedUpstream } from '../../_kit/upstream.ts';
+import { pause } from '../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../scene.ts';
 
 const ends: (() => Promise<void>)[] = [];
@@ -127,6 +128,10 @@ describe('after such an answer', () => {
     const part = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(0x10_0000, 0x20), Buffer.from('\r\n')]);
     const closed = new Promise((resolve) => socket.on('error', () => {}).resume().once('close', resolve));
     socket.write(headOf(chat, json, ours, 'transfer-encoding: chunked'));
-    while (!socket.closed) if (!socket.write(part)) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
+    // more than the 128 MiB that the gateway reads, and then slowly
+    for (let sent = 0; !socket.closed; sent++) {
+      if (!socket.write(part)) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
+      if (sent > 150) await pause(20);
+    }
   });
 });
