@@ -4,11 +4,12 @@ import { Agent, request } from 'node:http';
 import type { ClientRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { describe, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rawExchange, run, start, underShell } from '../_kit/executable.ts';
+import type { Running } from '../_kit/executable.ts';
 import { closeAtEndOfFile } from '../_kit/left-open.ts';
 import { pause } from '../_kit/upstream.ts';
-import { admin, adminKey, ask, childrenOf, config, hasConnection, isAlive, logged, measured, times, withPages, workersOf } from './workers-scene.ts';
+import { admin, adminKey, ask, childrenOf, config, hasConnection, isAlive, logged, measured, newsOf, times, withPages, workersOf } from './workers-scene.ts';
 import type { Reply } from './workers-scene.ts';
 
 const chat = (url: string, content: string, { stream = false, agent = false }: { stream?: boolean; agent?: Agent | false } = {}): Promise<Reply> =>
@@ -91,7 +92,7 @@ class Clients {
           this.ids.push(idOf(reply));
           this.counts[at] = (this.counts[at] ?? 0) + 1;
           // the starting processes need the cores
-          await pause(30);
+          await pause(60);
         } catch (error) {
           this.faults.push(String(error));
         }
@@ -113,138 +114,6 @@ class Clients {
 }
 
 describe.concurrent('workers', () => {
-  test('keep serving after one is killed: only its own requests fail, and no record is lost', async ({ expect }) => {
-    const gateway = await start(config({}, logged));
-    const { url } = gateway;
-    const [first = 0, second = 0] = workersOf(gateway);
-    const streams: OpenStream[] = [];
-    // a worker that the machine has not run for two seconds gets no connection until it reports again
-    while (![first, second].every((pid) => streams.some((stream) => stream.isAt(pid)))) streams.push(await OpenStream.open(url));
-    const lost = streams.filter((stream) => stream.isAt(first));
-    const clients = new Clients(url);
-    await clients.more();
-    process.kill(first, 'SIGKILL');
-    await clients.more();
-    await expect.poll(() => workersOf(gateway).filter((pid) => pid !== first && pid !== second)).toHaveLength(1);
-    await clients.more();
-    await clients.stop();
-    expect(streams.filter(({ hasBrokenOff }) => hasBrokenOff)).toEqual(lost);
-    for (const stream of streams.filter(({ hasBrokenOff }) => !hasBrokenOff)) {
-      await stream.more();
-      stream.leave();
-    }
-    // each of the four clients has one connection at a time
-    expect(clients.faults.length, clients.faults.join('\n')).toBeLessThanOrEqual(4);
-    expect(clients.faults.filter((fault) => !/ECONNRESET|socket hang up|aborted/.test(fault))).toEqual([]);
-    await expect.poll(async () => {
-      const outcomes = await outcomesAt(url);
-      return [clients.ids.filter((id) => outcomes.get(id) !== 'answered'), [...outcomes.values()].filter((outcome) => outcome === 'interrupted').length >= lost.length];
-    }).toEqual([[], true]);
-    expect(times(gateway.output().stderr, 'another one takes its place')).toBe(1);
-    expect(await gateway.stop()).toBe(0);
-  });
-
-  test('use a changed config without a failed request, and refuse an invalid one together', async ({ expect }) => {
-    const odd = { ...withPages, providers: { mock: { dialect: 'mock', deployments: { nobody: 'x' } } } };
-    const gateway = await start(config({}, odd));
-    expect(times(gateway.output().stderr, 'serves no model with the id "nobody"')).toBe(1);
-    const { url } = gateway;
-    const hashes = async (): Promise<string[]> => [...new Set(await Promise.all(Array.from({ length: 8 }, async () => (JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as { hash: string }).hash)))];
-    const [before = ''] = await hashes();
-    const clients = new Clients(url);
-    gateway.write(config({ limits: { keep_alive_ms: 1000 } }, odd));
-    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
-    expect(times(gateway.output().stderr, 'serves no model with the id "nobody"')).toBe(2);
-    await expect.poll(hashes).toEqual([expect.not.stringMatching(before)]);
-    const good = await hashes();
-    gateway.write(config({ limits: { keep_alive_ms: 1000 } }, { plugins: ['no/such'] }));
-    await expect.poll(() => gateway.output().stderr).toContain('there is no plugin');
-    await clients.more();
-    await clients.stop();
-    expect(clients.faults).toEqual([]);
-    // a worker that the machine has not run for two seconds is not asked, and may be the last to use the changed config
-    await expect.poll(hashes).toEqual(good);
-    expect([times(gateway.output().stderr, 'config reloaded'), times(gateway.output().stderr, 'the changed config is not used')]).toEqual([1, 1]);
-    const shown = async (): Promise<{ loadedAt: number; reload: { problems: string | null } | null; reloads: object[] }> => JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as never;
-    // each worker has got the message
-    await expect.poll(async () => (await Promise.all(Array.from({ length: 8 }, shown))).filter(({ reload }) => reload?.problems?.includes('there is no plugin') !== true)).toEqual([]);
-    const changed = { problems: null, changes: { shown: [{ path: 'server.limits.keepAliveMs', after: '1000' }] } };
-    expect((await shown()).reloads).toMatchObject([{ problems: expect.stringContaining('there is no plugin'), changes: null }, changed]);
-    // a worker that replaces another one gets the history from the other workers
-    gateway.write(config({ limits: { keep_alive_ms: 1000 } }, odd));
-    await expect.poll(() => times(gateway.output().stderr, 'config reloaded')).toBe(2);
-    const { loadedAt: usedFrom } = await shown();
-    process.kill(workersOf(gateway)[0] as number, 'SIGKILL');
-    await expect.poll(async () => (await Promise.all(Array.from({ length: 8 }, shown))).filter(({ loadedAt }) => loadedAt > usedFrom + 100).map(({ reloads }) => reloads)[0]).toMatchObject([{ changes: { shown: [] } }, { changes: null }, changed]);
-    expect(await gateway.stop()).toBe(0);
-  });
-
-  test('use a config together or not at all: if one worker or the parent refuses it, no worker uses it', async ({ expect }) => {
-    const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
-    writeFileSync(join(folder, 'moody.mjs'), `export default { name: 'log/moody', summary: 'refuses in the second worker or in the parent', schema: { type: 'object', properties: { moody: { type: 'string' } } },
-      apply({ hooks, peers }, { moody }) { hooks.boot.tap(() => { if (moody === 'worker' && peers.number === 2) throw new Error('not in the mood'); }); },
-      atParent(parent, { moody }) { if (moody === 'parent') throw new Error('no parent in the mood'); return { answer: () => null }; } };`);
-    const plugins = (moody: string): object => ({ plugins: ['endpoints/chat-completions', 'endpoints/health', 'endpoints/logs', 'auth/keys', 'stream/mock', { use: './moody.mjs', with: { moody } }] });
-    const gateway = await start(config({}, plugins('nobody')), {}, { folder });
-    const hashes = async (): Promise<Set<string>> => new Set(await Promise.all(Array.from({ length: 8 }, async () => (JSON.parse((await ask(`${gateway.url}/api/status`, { headers: admin })).text) as { config: { hash: string } }).config.hash)));
-    const before = await hashes();
-    gateway.write(config({}, plugins('worker')));
-    await expect.poll(() => gateway.output().stderr).toContain('not in the mood');
-    expect(await hashes()).toEqual(before);
-    expect(times(gateway.output().stderr, 'the changed config is not used')).toBe(1);
-    gateway.write(config({}, plugins('parent')));
-    await expect.poll(() => gateway.output().stderr).toContain('The plugin \\"log/moody\\" refuses to start: no parent in the mood');
-    expect(times(gateway.output().stderr, 'the changed config is not used')).toBe(2);
-    expect(await hashes()).toEqual(before);
-    expect((await chat(gateway.url, 'hello')).status).toBe(200);
-    gateway.write(config({ limits: { keep_alive_ms: 1000 } }, plugins('nobody')));
-    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
-    expect(await gateway.stop()).toBe(0);
-    rmSync(folder, { recursive: true, force: true });
-  });
-
-  test('use, at SIGHUP, a config whose admin key could not be read before', async ({ expect }) => {
-    const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
-    const { server: _, ...rest } = config({}, { keys: [{ name: 'one', key: 'the-only-caller-of-the-test' }] });
-    const gateway = await start({ ...rest, server: { workers: 2 } });
-    writeFileSync(join(folder, 'admin-key'), 'short');
-    gateway.write({ ...rest, server: { workers: 2, data_dir: folder } });
-    await expect.poll(() => gateway.output().stderr).toContain('holds no admin key');
-    writeFileSync(join(folder, 'admin-key'), adminKey);
-    gateway.child.kill('SIGHUP');
-    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
-    expect(times(gateway.output().stderr, 'the changed config is not used')).toBe(1);
-    await gateway.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
-
-  test('are restarted as one gateway, and no client notices', async ({ expect }) => {
-    const gateway = await start(config({}, logged), {}, { by: underShell });
-    const { url } = gateway;
-    const [parent = 0] = workersOf(gateway);
-    const old = [parent, ...childrenOf(parent)];
-    expect(old).toHaveLength(3);
-    const long = chat(url, '[[words:100]] [[pace:30]]', { stream: true });
-    const clients = new Clients(url);
-    await clients.more();
-    const { code, stdout, stderr } = await run(['restart', '--config', gateway.file]);
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toContain(`process ${parent} takes no more connections`);
-    await clients.more();
-    await clients.stop();
-    expect(clients.faults).toEqual([]);
-    expect((await long).text).toContain('[DONE]');
-    await expect.poll(() => old.filter(isAlive)).toEqual([]);
-    const asked = [...clients.ids, idOf(await long)];
-    await expect.poll(async () => {
-      const outcomes = await outcomesAt(url);
-      return asked.filter((id) => outcomes.get(id) !== 'answered');
-    }).toEqual([]);
-    expect(times(gateway.output().stdout, '"listening"')).toBe(2);
-    gateway.child.stdin?.end();
-    await gateway.stop();
-  });
-
   // a record is there at once only where its worker answers the others within 300 ms
   test('show the whole machine, whichever worker answers: metrics, status and the live tail', { retry: 2 }, async ({ expect }) => {
     const gateway = await start(config({}, measured));
@@ -318,9 +187,51 @@ describe.concurrent('workers', () => {
     idle.destroy();
     await gateway.stop();
   });
+});
+
+// cost: a start of three processes takes as long as the rest of such a test. Each test leaves two workers that serve
+describe('the workers of one gateway', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
+  const odd = { plugins: [...logged.plugins, 'endpoints/dashboard'], providers: { mock: { dialect: 'mock', deployments: { nobody: 'x' } } } };
+  let gateway: Running;
+
+  beforeAll(async () => void (gateway = await start(config({}, odd), {}, { folder })));
+  afterAll(async () => {
+    expect(await gateway.stop()).toBe(0);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('keep serving after one is killed: only its own requests fail, and no record is lost', async ({ expect }) => {
+    const news = newsOf(gateway);
+    const { url } = gateway;
+    const [first = 0, second = 0] = workersOf(gateway);
+    const streams: OpenStream[] = [];
+    // a worker that the machine has not run for two seconds gets no connection until it reports again
+    while (![first, second].every((pid) => streams.some((stream) => stream.isAt(pid)))) streams.push(await OpenStream.open(url));
+    const lost = streams.filter((stream) => stream.isAt(first));
+    const clients = new Clients(url);
+    await clients.more();
+    process.kill(first, 'SIGKILL');
+    await clients.more();
+    await expect.poll(() => workersOf(gateway).filter((pid) => pid !== first && pid !== second)).toHaveLength(1);
+    await clients.more();
+    await clients.stop();
+    expect(streams.filter(({ hasBrokenOff }) => hasBrokenOff)).toEqual(lost);
+    for (const stream of streams.filter(({ hasBrokenOff }) => !hasBrokenOff)) {
+      await stream.more();
+      stream.leave();
+    }
+    // each of the four clients has one connection at a time
+    expect(clients.faults.length, clients.faults.join('\n')).toBeLessThanOrEqual(4);
+    expect(clients.faults.filter((fault) => !/ECONNRESET|socket hang up|aborted/.test(fault))).toEqual([]);
+    await expect.poll(async () => {
+      const outcomes = await outcomesAt(url);
+      return [clients.ids.filter((id) => outcomes.get(id) !== 'answered'), [...outcomes.values()].filter((outcome) => outcome === 'interrupted').length >= lost.length];
+    }).toEqual([[], true]);
+    expect(times(news(), 'another one takes its place')).toBe(1);
+  });
 
   test('that get a signal are replaced first, and their requests are completed', async ({ expect }) => {
-    const gateway = await start(config());
     const [first = 0, second = 0] = workersOf(gateway);
     const streams = await begun(gateway.url, '[[words:50]] [[pace:50]]');
     // the first worker cannot end before the client of this stream leaves
@@ -336,7 +247,115 @@ describe.concurrent('workers', () => {
     held.leave();
     await expect.poll(() => workersOf(gateway).filter(isAlive)).toEqual([second, expect.any(Number)]);
     expect((await chat(gateway.url, 'hello')).status).toBe(200);
-    expect(await gateway.stop()).toBe(0);
+  });
+
+  test('use a changed config without a failed request, and refuse an invalid one together', async ({ expect }) => {
+    expect(times(gateway.output().stderr, 'serves no model with the id "nobody"')).toBe(1);
+    const news = newsOf(gateway);
+    const { url } = gateway;
+    const hashes = async (): Promise<string[]> => [...new Set(await Promise.all(Array.from({ length: 8 }, async () => (JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as { hash: string }).hash)))];
+    const [before = ''] = await hashes();
+    const clients = new Clients(url);
+    gateway.write(config({ limits: { keep_alive_ms: 1000 } }, odd));
+    await expect.poll(news).toContain('config reloaded');
+    expect(times(news(), 'serves no model with the id "nobody"')).toBe(1);
+    await expect.poll(hashes).toEqual([expect.not.stringMatching(before)]);
+    const good = await hashes();
+    gateway.write(config({ limits: { keep_alive_ms: 1000 } }, { plugins: ['no/such'] }));
+    await expect.poll(news).toContain('there is no plugin');
+    await clients.more();
+    await clients.stop();
+    expect(clients.faults).toEqual([]);
+    // a worker that the machine has not run for two seconds is not asked, and may be the last to use the changed config
+    await expect.poll(hashes).toEqual(good);
+    expect([times(news(), 'config reloaded'), times(news(), 'the changed config is not used')]).toEqual([1, 1]);
+    const shown = async (): Promise<{ loadedAt: number; reload: { problems: string | null } | null; reloads: object[] }> => JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as never;
+    // each worker has got the message
+    await expect.poll(async () => (await Promise.all(Array.from({ length: 8 }, shown))).filter(({ reload }) => reload?.problems?.includes('there is no plugin') !== true)).toEqual([]);
+    const changed = { problems: null, changes: { shown: [{ path: 'server.limits.keepAliveMs', after: '1000' }] } };
+    expect((await shown()).reloads).toMatchObject([{ problems: expect.stringContaining('there is no plugin'), changes: null }, changed]);
+    // a worker that replaces another one gets the history from the other workers
+    gateway.write(config({ limits: { keep_alive_ms: 1000 } }, odd));
+    await expect.poll(() => times(news(), 'config reloaded')).toBe(2);
+    const { loadedAt: usedFrom } = await shown();
+    process.kill(workersOf(gateway)[0] as number, 'SIGKILL');
+    await expect.poll(async () => (await Promise.all(Array.from({ length: 8 }, shown))).filter(({ loadedAt }) => loadedAt > usedFrom + 100).map(({ reloads }) => reloads)[0]).toMatchObject([{ changes: { shown: [] } }, { changes: null }, changed]);
+  });
+
+  test('use a config together or not at all: if one worker or the parent refuses it, no worker uses it', async ({ expect }) => {
+    writeFileSync(join(folder, 'moody.mjs'), `export default { name: 'log/moody', summary: 'refuses in one worker or in the parent', schema: { type: 'object', properties: { moody: { type: 'string' } } },
+      apply({ hooks }, { moody }) { hooks.boot.tap(() => { if (moody === String(process.pid)) throw new Error('not in the mood'); }); },
+      atParent(parent, { moody }) { if (moody === 'parent') throw new Error('no parent in the mood'); return { answer: () => null }; } };`);
+    const plugins = (moody: string): object => ({ plugins: ['endpoints/chat-completions', 'endpoints/health', 'endpoints/logs', 'auth/keys', 'stream/mock', { use: './moody.mjs', with: { moody } }] });
+    const news = newsOf(gateway);
+    const hashes = async (): Promise<Set<string>> => new Set(await Promise.all(Array.from({ length: 8 }, async () => (JSON.parse((await ask(`${gateway.url}/api/status`, { headers: admin })).text) as { config: { hash: string } }).config.hash)));
+    const before = await hashes();
+    gateway.write(config({}, plugins(String(workersOf(gateway)[1]))));
+    await expect.poll(news).toContain('not in the mood');
+    expect(await hashes()).toEqual(before);
+    expect(times(news(), 'the changed config is not used')).toBe(1);
+    gateway.write(config({}, plugins('parent')));
+    await expect.poll(news).toContain('The plugin \\"log/moody\\" refuses to start: no parent in the mood');
+    expect(times(news(), 'the changed config is not used')).toBe(2);
+    expect(await hashes()).toEqual(before);
+    expect((await chat(gateway.url, 'hello')).status).toBe(200);
+    gateway.write(config({ limits: { keep_alive_ms: 1000 } }, plugins('nobody')));
+    await expect.poll(news).toContain('config reloaded');
+  });
+});
+
+describe('without an admin key in the config', () => {
+  const { server: _, ...rest } = config({}, { keys: [{ name: 'one', key: 'the-only-caller-of-the-test' }] });
+  let gateway: Running;
+
+  beforeAll(async () => void (gateway = await start({ ...rest, server: { workers: 2 } })));
+  afterAll(async () => void (await gateway.stop()));
+
+  test('a start with workers makes one admin key, and prints it once', async ({ expect }) => {
+    expect(workersOf(gateway)).toHaveLength(2);
+    await expect.poll(() => gateway.output().stderr).toContain('gwa_');
+    expect(times(gateway.output().stderr, 'gwa_')).toBe(1);
+    const key = /gwa_\w+/.exec(gateway.output().stderr)?.[0] ?? '';
+    const statuses = await Promise.all(Array.from({ length: 6 }, async () => (await ask(`${gateway.url}/api/status`, { headers: { authorization: `Bearer ${key}` } })).status));
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  });
+
+  test('workers use, at SIGHUP, a config whose admin key could not be read before', async ({ expect }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
+    writeFileSync(join(folder, 'admin-key'), 'short');
+    gateway.write({ ...rest, server: { workers: 2, data_dir: folder } });
+    await expect.poll(() => gateway.output().stderr).toContain('holds no admin key');
+    writeFileSync(join(folder, 'admin-key'), adminKey);
+    gateway.child.kill('SIGHUP');
+    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
+    expect(times(gateway.output().stderr, 'the changed config is not used')).toBe(1);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('are restarted as one gateway, and no client notices', async ({ expect }) => {
+    const gateway = await start(config({}, logged), {}, { by: underShell });
+    const { url } = gateway;
+    const [parent = 0] = workersOf(gateway);
+    const old = [parent, ...childrenOf(parent)];
+    expect(old).toHaveLength(3);
+    const long = chat(url, '[[words:100]] [[pace:30]]', { stream: true });
+    const clients = new Clients(url);
+    await clients.more();
+    const { code, stdout, stderr } = await run(['restart', '--config', gateway.file]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain(`process ${parent} takes no more connections`);
+    await clients.more();
+    await clients.stop();
+    expect(clients.faults).toEqual([]);
+    expect((await long).text).toContain('[DONE]');
+    await expect.poll(() => old.filter(isAlive)).toEqual([]);
+    const asked = [...clients.ids, idOf(await long)];
+    await expect.poll(async () => {
+      const outcomes = await outcomesAt(url);
+      return asked.filter((id) => outcomes.get(id) !== 'answered');
+    }).toEqual([]);
+    expect(times(gateway.output().stdout, '"listening"')).toBe(2);
+    gateway.child.stdin?.end();
   });
 });
 
@@ -377,18 +396,6 @@ describe.concurrent('a start with workers', () => {
     expect(workersOf(gateway), 'with one worker there is no parent').toEqual([]);
     await gateway.stop();
     rmSync(folder, { recursive: true, force: true });
-  });
-
-  test('makes one admin key, and prints it once', async ({ expect }) => {
-    const { server: _, ...rest } = config();
-    const gateway = await start({ ...rest, server: { workers: 3 }, keys: [{ name: 'one', key: 'the-only-caller-of-the-test' }] });
-    expect(workersOf(gateway)).toHaveLength(3);
-    await expect.poll(() => gateway.output().stderr).toContain('gwa_');
-    expect(times(gateway.output().stderr, 'gwa_')).toBe(1);
-    const key = /gwa_\w+/.exec(gateway.output().stderr)?.[0] ?? '';
-    const statuses = await Promise.all(Array.from({ length: 6 }, async () => (await ask(`${gateway.url}/api/status`, { headers: { authorization: `Bearer ${key}` } })).status));
-    expect(new Set(statuses)).toEqual(new Set([200]));
-    await gateway.stop();
   });
 });
 
