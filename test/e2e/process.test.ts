@@ -21,6 +21,10 @@ const ask = (url: string, content: string, more: object = {}): Promise<Response>
   fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], ...more }) });
 
 describe.concurrent('the command line', () => {
+  // cost: the shipped config lists all plugins and models, and a command that reads it takes twice the CPU
+  const small = join(mkdtempSync(join(tmpdir(), 'gateway-small-')), 'gateway.config.yaml');
+  writeFileSync(small, JSON.stringify({ ...mock, plugins: ['stream/mock'] }));
+
   test('serves the shipped config', async () => {
     const { code, stdout } = await run(['check']);
     expect(stdout).toMatch(/^gateway\.config\.yaml is fine: \d+ models/);
@@ -28,10 +32,8 @@ describe.concurrent('the command line', () => {
   });
 
   test('uses the singular for one model and one provider', async () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'gateway-one-')), 'gateway.config.yaml');
-    writeFileSync(file, JSON.stringify({ ...mock, plugins: ['stream/mock'] }));
-    expect((await run(['check', '--config', file])).stdout).toMatch(/ is fine: 1 model, 1 of 1 provider on, 1 plugin\n$/);
-    expect((await run(['doctor', '--config', file])).stdout).toMatch(/: 1 model, 1 of 1 provider on\n/);
+    expect((await run(['check', '--config', small])).stdout).toMatch(/ is fine: 1 model, 1 of 1 provider on, 1 plugin\n$/);
+    expect((await run(['doctor', '--config', small])).stdout).toMatch(/: 1 model, 1 of 1 provider on\n/);
   });
 
   test('refuses in check a budget that no field can send, although a start only warns', async () => {
@@ -44,14 +46,14 @@ describe.concurrent('the command line', () => {
   });
 
   test('prints its help', async () => {
-    expect((await run(['--help'])).stdout).toContain('gateway check');
+    expect((await run(['--help', '--config', small])).stdout).toContain('gateway check');
     expect((await run(['start', '--help'])).stdout).toContain('--port N');
     expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
   test('lists the models', async () => {
-    expect((await run(['models'])).stdout).toMatch(/^MODEL +PROVIDERS/);
-    expect(JSON.parse((await run(['models', '--json'])).stdout)[0]).toHaveProperty('id');
+    expect((await run(['models', '--config', small])).stdout).toMatch(/^MODEL +PROVIDERS/);
+    expect(JSON.parse((await run(['models', '--json', '--config', small])).stdout)[0]).toHaveProperty('id');
   });
 
   test('refuses an unknown flag, with a hint', async () => {
@@ -61,7 +63,7 @@ describe.concurrent('the command line', () => {
   });
 
   test('refuses an unknown command, with a hint', async () => {
-    const { code, stderr } = await run(['chekc']);
+    const { code, stderr } = await run(['chekc', '--config', small]);
     expect(stderr).toContain('unknown command "chekc". Did you mean "check"?');
     expect(code).toBe(2);
   });
@@ -129,7 +131,7 @@ describe.concurrent('the command line', () => {
   });
 
   test('refuses to be open on a network', async () => {
-    const { code, stderr } = await run(['start', '--host', '0.0.0.0', '--port', '0']);
+    const { code, stderr } = await run(['start', '--config', small, '--host', '0.0.0.0', '--port', '0']);
     expect(stderr).toContain('add `keys`');
     expect(code).toBe(1);
   });
@@ -321,11 +323,11 @@ describe('a running gateway', () => {
   });
 });
 
-const signalsAtBoot = (signal: NodeJS.Signals): string => `export default { name: 'test/signals', summary: 'signals its own process', apply: ({ hooks }) => hooks.boot.tap(() => process.kill(process.pid, '${signal}')) };`;
+const signalsAtBoot = `export default { name: 'test/signals', summary: 'signals its own process', apply: ({ hooks }) => hooks.boot.tap(() => { for (const signal of ['SIGHUP', 'SIGUSR2']) process.kill(process.pid, signal); }) };`;
 
-test.each([['SIGHUP', 1], ['SIGUSR2', 1], ['SIGHUP', 2]] as const)('%s does not end a gateway that starts, with %i workers', async (signal, workers) => {
+test.each([1, 2])('SIGHUP and SIGUSR2 do not end a gateway that starts, with %i workers', async (workers) => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-e2e-'));
-  writeFileSync(join(folder, 'signals.mjs'), signalsAtBoot(signal));
+  writeFileSync(join(folder, 'signals.mjs'), signalsAtBoot);
   const gateway = await start({ ...mock, server: { workers }, plugins: ['endpoints/models', 'stream/mock', 'auth/keys', './signals.mjs'] }, {}, { folder });
   expect((await fetch(`${gateway.url}/v1/models`)).status).toBe(200);
   expect(await gateway.stop()).toBe(0);
@@ -401,7 +403,7 @@ describe.concurrent('the end', () => {
     const late = await ask(gateway.url, 'late');
     expect([late.status, late.headers.get('connection'), await probe('live')]).toEqual([200, 'close', 200]);
     expect(await late.text()).toContain('late');
-    await expect.poll(() => ask(gateway.url, 'later').then(({ status }) => status, () => 'closed'), { interval: 20 }).toBe('closed');
+    await expect.poll(() => ask(gateway.url, 'later').then(({ status }) => status, () => 'closed'), { interval: 200 }).toBe('closed');
     expect(performance.now() - signalAt).toBeGreaterThan(2900);
     expect(await stream.text()).toContain('[DONE]');
     expect(await gateway.stop()).toBe(0);
@@ -417,24 +419,18 @@ describe.concurrent('the end', () => {
     expect(gateway.output().stderr).toContain('the gateway ends at once; its running requests break off');
   });
 
-  test('cuts a stream from before a reload like any other', async ({ expect }) => {
+  test('cuts streams that last longer than drain_ms with an error event, also one from before a reload', async ({ expect }) => {
     const config = { ...mock, server: { limits: { drain_ms: 200 } } };
     const gateway = await start(config);
-    const stream = await ask(gateway.url, '[[words:500]] [[pace:50]]', { stream: true });
+    const before = await ask(gateway.url, '[[words:500]] [[pace:50]]', { stream: true });
     gateway.write({ ...config, models: [{ ...mock.models[0], name: 'Mock' }] });
     await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
+    const after = await ask(gateway.url, '[[words:500]] [[pace:50]]', { stream: true });
     gateway.child.kill('SIGTERM');
-    expect(await stream.text()).toContain('server_shutting_down');
-    expect(await gateway.stop()).toBe(0);
-  });
-
-  test('cuts a stream that lasts longer than drain_ms with an error event', async ({ expect }) => {
-    const gateway = await start({ ...mock, server: { limits: { drain_ms: 200 } } });
-    const stream = await ask(gateway.url, '[[words:500]] [[pace:50]]', { stream: true });
-    gateway.child.kill('SIGTERM');
-    const text = await stream.text();
-    expect(text).toContain('server_shutting_down');
-    expect(text).not.toContain('[DONE]');
+    for (const text of [await before.text(), await after.text()]) {
+      expect(text).toContain('server_shutting_down');
+      expect(text).not.toContain('[DONE]');
+    }
     expect(await gateway.stop()).toBe(0);
   });
 });
