@@ -9,6 +9,7 @@ import { run, start, underShell } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 import { closeAtEndOfFile } from '../_kit/left-open.ts';
 import { pause } from '../_kit/upstream.ts';
+import { isAlive } from './workers-scene.ts';
 
 const key = 'the-admin-key-of-the-test';
 /** cost: a start with all plugins takes twice the CPU. */
@@ -38,14 +39,6 @@ const processesOf = ({ file }: Running): Process[] => {
   return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')).map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Process) : [];
 };
 
-const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
-
 const restart = (gateway: Running, ...more: string[]) => run(['restart', '--config', gateway.file, ...more]);
 const idsIn = async (url: string): Promise<Set<string>> => {
   const text = await (await fetch(`${url}/api/logs/export?format=jsonl&since=1h`, { headers: { authorization: `Bearer ${key}` } })).text();
@@ -73,7 +66,7 @@ class Client {
         if (response.status !== 200 || !isWhole(text)) this.faults.push(`${response.status} ${text.slice(-200)}`);
         this.ids.push(response.headers.get('x-request-id') ?? '');
         // the starting processes need the cores
-        await pause(30);
+        await pause(60);
       } catch (error) {
         this.faults.push(String((error as Error).cause ?? error));
       }
