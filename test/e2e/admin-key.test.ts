@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { get } from 'node:http';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 
@@ -62,8 +62,12 @@ async function signIn({ url }: Running, key: string): Promise<string> {
 const signOut = ({ url }: Running, cookie: string): Promise<Response> => fetch(`${url}/api/session`, { method: 'DELETE', headers: { 'content-type': 'application/json', cookie } });
 
 describe('the first start of a gateway with keys', () => {
+  let gateway: Running;
+
+  beforeAll(async () => void (gateway = await start(logged)));
+  afterAll(async () => void (await gateway.stop()));
+
   test('makes an admin key that the log, the dashboard and the metrics need', async () => {
-    const gateway = await started(logged);
     const key = keptKey(gateway);
     expect(statSync(keyFileOf(gateway)).mode & 0o777).toBe(0o600);
     for (const path of ['/api/logs', '/api/status', '/api/views/overview', '/api/config', '/metrics']) {
@@ -73,7 +77,6 @@ describe('the first start of a gateway with keys', () => {
   });
 
   test('prints the key once, with the address of the dashboard, and not in the process log', async () => {
-    const gateway = await started(keyed);
     await told(gateway, keptKey(gateway));
     await told(gateway, `Sign in with it at ${gateway.url}/dashboard\n`);
     expect(printedKeys(gateway)).toEqual([keptKey(gateway)]);

@@ -170,15 +170,11 @@ describe.concurrent('the command line', () => {
     expect([code, stdout, stderr]).toEqual([0, expect.stringMatching(/^TIME \(UTC\)/), '']);
   });
 
-  it.for([
-    ['check', 'twin', 'acme/twin brings the command "hello", and acme/hello brings "hello"'],
-    ['start', 'twin', 'acme/twin brings the command "hello", and acme/hello brings "hello"'],
-    ['check', 'thief', 'acme/thief brings the command "check", but "check" is a command of the gateway itself'],
-  ] as const)('refuses to %s with the plugin %s', async ([command, name, text], { expect }) => {
-    const clash = fileOf(`${command}-${name}.yaml`, configWith([...shipped, own('hello'), own(name)]));
+  it.for(['check', 'start'])('refuses to %s with plugins that bring the command of another one, or of the gateway itself', async (command, { expect }) => {
+    const clash = fileOf(`${command}-clash.yaml`, configWith([...shipped, own('hello'), own('twin'), own('thief')]));
     const { code, stderr } = await run([command, '--config', clash]);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(new RegExp(`-${name}\\.yaml:\\d+:\\d+ plugins\\[6\\]: `))]);
-    expect(stderr).toContain(text);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/-clash\.yaml:\d+:\d+ plugins\[6\]: .*acme\/twin brings the command "hello", and acme\/hello brings "hello"/)]);
+    expect(stderr).toMatch(/-clash\.yaml:\d+:\d+ plugins\[7\]: .*acme\/thief brings the command "check", but "check" is a command of the gateway itself/);
   });
 
   it('says what is wrong with the config, where a plugin may have the command', async ({ expect }) => {
