@@ -54,7 +54,7 @@ describe('a hedge that was outrun', () => {
   });
 
   test('is not a bad answer of its model, unlike a failed attempt', async () => {
-    await page.goto(`${scene.gateway.url}/dashboard/models?model=mock`);
+    await scene.visit(page, '/dashboard/models?model=mock');
     await expect.poll(() => page.locator('.answers .mark').evaluateAll((all: any[]) => all.map(({ className }) => className))).toEqual(['mark mark-bad', 'mark mark-ok', 'mark mark-ok', 'mark mark-off']);
   });
 });

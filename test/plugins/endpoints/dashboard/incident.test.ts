@@ -24,23 +24,20 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true });
 });
 const onOverview = async (): Promise<void> => {
-  await page.goto(`${scene.gateway.url}/dashboard`);
+  await scene.visit(page, '/dashboard');
   await page.locator('.attempts li').first().waitFor();
 };
 const asked = async (path: string): Promise<any> => await (await fetch(scene.gateway.url + path)).json();
 const rows = () => page.locator('.log-table tbody tr');
 const found = async (): Promise<number> => Number((await page.locator('.totals b').first().textContent())?.replaceAll(',', ''));
 
-describe('a provider that failed', () => {
-  beforeEach(onOverview);
-
-  test('is shown on Providers after a restart of the process', async () => {
-    await page.getByRole('link', { name: 'Providers', exact: true }).click();
-    const row = page.locator('.providers tbody tr').filter({ hasText: 'north' });
-    expect(await row.locator('.strip').getAttribute('aria-label')).toMatch(/^north: \d+ of [\d,]+ attempts failed, \d+ not rescued$/);
-    expect(await row.locator('.strip-rescued').count()).toBeGreaterThanOrEqual(2);
-    expect(await row.textContent()).toContain('not tried yet');
-  });
+test('a provider that failed is shown on Providers after a restart of the process', async () => {
+  await onOverview();
+  await page.getByRole('link', { name: 'Providers', exact: true }).click();
+  const row = page.locator('.providers tbody tr').filter({ hasText: 'north' });
+  expect(await row.locator('.strip').getAttribute('aria-label')).toMatch(/^north: \d+ of [\d,]+ attempts failed, \d+ not rescued$/);
+  expect(await row.locator('.strip-rescued').count()).toBeGreaterThanOrEqual(2);
+  expect(await row.textContent()).toContain('not tried yet');
 });
 
 describe('in at most three interactions from Overview an operator learns', () => {
@@ -143,14 +140,14 @@ describe('the errors of a day', () => {
   });
 
   test('can be broken down by code', async () => {
-    await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=error&metric=requests&status=error`);
+    await scene.visit(page, '/dashboard/breakdown?by=error&metric=requests&status=error');
     await page.locator('.breakdown tbody tr').first().waitFor();
     expect((await page.locator('.breakdown tbody .cell-name').allTextContents()).sort()).toEqual(['invalid_type', 'upstream_error', 'upstream_overloaded', 'upstream_rate_limited']);
   });
 });
 
 test('attempts over time count only attempts at providers, also where no provider was asked', async () => {
-  await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=attempt.provider&view=time`);
+  await scene.visit(page, '/dashboard/breakdown?by=attempt.provider&view=time');
   await page.locator('.breakdown tbody tr').first().waitFor();
   expect((await page.locator('.legend li').allTextContents()).map((name) => name.trim())).toEqual(['north', 'west', 'east', 'south']);
   expect(await page.locator('.breakdown thead th').nth(1).textContent()).toContain('Attempts');
@@ -177,7 +174,7 @@ describe('a list that is sorted', () => {
   };
 
   test('by keyboard has the most expensive first, is reversed, has a next page, and is in the order of time again', async () => {
-    await page.goto(`${scene.gateway.url}/dashboard/logs?live=1`);
+    await scene.visit(page, '/dashboard/logs?live=1');
     await head('Cost').getByRole('link').focus();
     await page.keyboard.press('Enter');
     await expect.poll(shown).toEqual((await listed('sort=cost')).ids);
@@ -196,15 +193,15 @@ describe('a list that is sorted', () => {
   });
 
   test('shows the sorted column, and the live tail ends the sorting', async () => {
-    await page.goto(`${scene.gateway.url}/dashboard/logs?sort=tokens&cols=time,model&live=1`);
+    await scene.visit(page, '/dashboard/logs?sort=tokens&cols=time,model&live=1');
     await expect.poll(shown).toEqual((await listed('sort=tokens')).ids);
     expect(await head('Tokens').getAttribute('aria-sort')).toBe('descending');
     await page.getByText('while the list is sorted it is off').waitFor();
     await head('Tokens').getByRole('link').waitFor();
-    await page.goto(`${scene.gateway.url}/dashboard/logs?sort=duration&q=order`);
+    await scene.visit(page, '/dashboard/logs?sort=duration&q=order');
     await page.getByText('it is not sorted').waitFor();
     await expect.poll(() => head('Total').getByRole('link').count()).toBe(0);
-    await page.goto(`${scene.gateway.url}/dashboard/logs?sort=duration`);
+    await scene.visit(page, '/dashboard/logs?sort=duration');
     await expect.poll(shown).toEqual((await listed('sort=duration')).ids);
     await page.keyboard.press('l');
     await page.waitForURL(/logs\?live=1$/);
@@ -216,7 +213,7 @@ describe('beside the list', () => {
   const count = async (query: string): Promise<number> => (await asked(`/api/stats?since=24h&${query}`)).data[0].requests;
 
   test.each([['Attempts', '2', 'attempts=2'], ['Error', 'upstream_rate_limited', 'error=upstream_rate_limited'], ['Door', 'responses', 'door=responses']])('%s are counted, and a click on %s selects them', async (name, value, query) => {
-    await page.goto(`${scene.gateway.url}/dashboard/logs`);
+    await scene.visit(page, '/dashboard/logs');
     const link = facet(name).getByRole('link', { name: new RegExp(`^${value} `) });
     const counted = Number(await link.locator('.facet-count').textContent());
     await link.click();
@@ -226,7 +223,7 @@ describe('beside the list', () => {
   });
 
   test('the chosen columns are shown again: the beginning of the prompt and the endpoint', async () => {
-    await page.goto(`${scene.gateway.url}/dashboard/logs?key=search`);
+    await scene.visit(page, '/dashboard/logs?key=search');
     await page.getByRole('button', { name: 'Columns' }).click();
     for (const name of ['Prompt', 'Door']) await page.getByRole('checkbox', { name }).check();
     await page.goto(`${scene.gateway.url}/dashboard/logs?key=search`);
@@ -249,7 +246,7 @@ describe('why a request was slow compared with others', () => {
 
   test('is on its page: the typical time of its model, its rank, and its thinking apart from its answer', async () => {
     const { data } = await asked('/api/logs?sort=duration&model=river-think&stream=true&status=ok&limit=1');
-    await page.goto(`${scene.gateway.url}/dashboard/logs/${data[0].id}`);
+    await scene.visit(page, `/dashboard/logs/${data[0].id}`);
     expect(await usual()).toMatch(/^Typical for river-think at west:  first token [\d.]+ m?s to [\d.]+ m?s;  all of it .* \(p50 to p95 of \d+ in the day before\)\. This one is slower than 95 % of them: [\d.]+ × the p50\.$/);
     const row = page.locator('.waterfall li').last();
     expect(await row.textContent()).toMatch(/first token .*, thought .*, then /);
@@ -258,7 +255,7 @@ describe('why a request was slow compared with others', () => {
 
   test('is measured from the attempt that answered, if others failed before', async () => {
     const { data } = await asked('/api/logs?rescued=true&limit=1&sort=duration');
-    await page.goto(`${scene.gateway.url}/dashboard/logs/${data[0].id}`);
+    await scene.visit(page, `/dashboard/logs/${data[0].id}`);
     await page.getByText('it was asked first in too few requests of the day before').waitFor();
     expect(await page.locator('.waterfall i[class*=usual]').count()).toBe(0);
   });
@@ -281,7 +278,7 @@ describe('a request whose id is known', () => {
   });
 
   test('is found by the begin of its id, however short the time range of the page', async () => {
-    await page.goto(`${scene.gateway.url}/dashboard/logs?since=15m`);
+    await scene.visit(page, '/dashboard/logs?since=15m');
     await page.locator('.search input').fill(id.slice(0, 18));
     await page.keyboard.press('Enter');
     await page.waitForURL(/id=/);
@@ -290,7 +287,7 @@ describe('a request whose id is known', () => {
 });
 
 test('a text search has as many rows as it counts', async () => {
-  await page.goto(`${scene.gateway.url}/dashboard/logs`);
+  await scene.visit(page, '/dashboard/logs');
   await page.locator('.search input').fill('"a long book" model:hill-large');
   await page.keyboard.press('Enter');
   await page.waitForURL(/q=/);
@@ -305,7 +302,7 @@ test('a request is sent again unchanged, with its image shown', async () => {
   const request = { model: 'lake-mini', messages: [{ role: 'system', content: 'Be brief' }, { role: 'user', content: [{ type: 'text', text: 'What is it?' }, { type: 'image_url', image_url: image }] }], response_format: { type: 'json_object' }, n: 2, tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }], tool_choice: 'none', stop: ['END'], seed: 7, top_p: 0.5, max_completion_tokens: 50 };
   const id = await scene.chat('', request);
   await expect.poll(async () => (await fetch(`${scene.gateway.url}/api/logs/${id}`)).status).toBe(200);
-  await page.goto(`${scene.gateway.url}/dashboard/logs/${id}`);
+  await scene.visit(page, `/dashboard/logs/${id}`);
   await page.getByRole('link', { name: 'Replay' }).click();
   await page.getByAltText('Image 1').waitFor();
   const [sent] = await Promise.all([page.waitForRequest(/chat\/completions$/), page.getByRole('button', { name: 'Send', exact: true }).click()]);
@@ -328,7 +325,7 @@ describe('the search bar', () => {
   });
 
   test('names an unknown field of the address too', async () => {
-    await page.goto(`${scene.gateway.url}/dashboard/logs?modle=hill-large`);
+    await scene.visit(page, '/dashboard/logs?modle=hill-large');
     await page.getByText('There is no filter "modle". Did you mean "model"').waitFor();
     scene.complaints.splice(0);
   });
@@ -338,7 +335,7 @@ describe('Escape keeps the focus', () => {
   const focused = (): Promise<string> => page.evaluate('document.activeElement.id || document.activeElement.className');
 
   test('in a list: the row that was open has the focus, and j goes to the next row', async () => {
-    await page.goto(`${scene.gateway.url}/dashboard/logs`);
+    await scene.visit(page, '/dashboard/logs');
     await rows().nth(3).click();
     await page.locator('.panel .figures').waitFor();
     await page.keyboard.press('j');
@@ -378,27 +375,30 @@ test('every page says that a change of the config is not used, and Config says w
   const reload = { at: Date.now() - 120_000, isUsed: false };
   const status = await asked('/api/status');
   await page.route('**/api/status', (route) => route.fulfill({ json: { ...status, config: { ...status.config, reload } } }));
-  for (const path of ['', '/logs', '/providers', '/connect']) {
-    await page.goto(`${scene.gateway.url}/dashboard${path}`);
+  await page.goto(`${scene.gateway.url}/dashboard`);
+  for (const name of ['Overview', 'Logs', 'Providers', 'Connect']) {
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true }).click();
+    await page.getByRole('heading', { name, exact: true, level: 1 }).waitFor();
     await page.getByText('The change of the config 2 min ago is not used').waitFor();
   }
   await page.getByRole('link', { name: 'What is wrong with it' }).click();
   await page.waitForURL(/config$/);
   await page.unrouteAll();
+  await page.reload();
 });
 
 test('the inputs of a time fit into their menu, in any date format', async () => {
-  const context = await scene.browser.newContext({ locale: 'en-US', viewport: { width: 1360, height: 800 } });
-  const american = await context.newPage();
+  const american = await scene.browser.newPage({ locale: 'en-US' });
+  await american.goto(`${scene.gateway.url}/dashboard/logs`);
   for (const width of [1360, 390]) {
     await american.setViewportSize({ width, height: 800 });
-    await american.goto(`${scene.gateway.url}/dashboard/logs`);
     await american.getByRole('button', { name: 'Last 24 h' }).click();
     await american.getByLabel('From').waitFor();
     const beyond = await american.evaluate<number[]>("[...document.querySelectorAll('.menu-form input')].map((input) => input.getBoundingClientRect().right - input.closest('.menu-panel').getBoundingClientRect().right)");
     for (const pixels of beyond) expect(pixels).toBeLessThan(0);
+    await american.keyboard.press('Escape');
   }
-  await context.close();
+  await american.close();
 });
 
 test('a page that stays open asks only for changes, and shows everything', async () => {
@@ -426,7 +426,7 @@ describe('the choice of a model', () => {
   const search = () => page.locator('.search-line input');
 
   test('is possible by capability and by the highest price', async () => {
-    await page.goto(`${scene.gateway.url}/dashboard/models?sort=id`);
+    await scene.visit(page, '/dashboard/models?sort=id');
     await listed().first().waitFor();
     await page.getByRole('link', { name: 'reasoning' }).click();
     await expect.poll(() => listed().allTextContents()).toEqual(['river-think']);
@@ -441,7 +441,7 @@ describe('the choice of a model', () => {
   });
 
   test('is possible by a table of rows, and by one question to several models', async () => {
-    await page.goto(`${scene.gateway.url}/dashboard/models`);
+    await scene.visit(page, '/dashboard/models');
     for (const id of ['lake-mini', 'lake-large', 'river-think', 'hill-small']) await page.getByLabel(`Compare ${id}`).check();
     expect(await page.getByLabel('Compare hill-large').isDisabled()).toBe(true);
     await page.getByRole('link', { name: 'Compare 4 models' }).click();
@@ -460,7 +460,7 @@ describe('the choice of a model', () => {
   });
 
   test('is possible by the latest answers of each provider, with a link to each request', async () => {
-    await page.goto(`${scene.gateway.url}/dashboard/models?model=hill-small`);
+    await scene.visit(page, '/dashboard/models?model=hill-small');
     const answers = page.locator('.model-detail tbody tr').filter({ hasText: 'east' }).locator('.answers a');
     await answers.first().waitFor();
     const { data } = await asked('/api/logs?model=hill-small&limit=12');
@@ -487,7 +487,7 @@ describe('with real traffic no page has an accessibility fault', () => {
     const { data } = await asked('/api/logs?limit=1&status=error');
     await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
     await page.setViewportSize({ width: 1440, height: 900 });
-    await page.goto(`${scene.gateway.url}/dashboard${path.replace('ID', data[0].id)}`);
+    await scene.visit(page, `/dashboard${path.replace('ID', data[0].id)}`);
     await page.locator(ready).first().waitFor();
     expect(await violations(page, everyRule)).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });

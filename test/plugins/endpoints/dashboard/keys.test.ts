@@ -179,16 +179,16 @@ test('the page shows no key as never used while this is unknown', async () => {
     const answer = (await (await route.fetch()).json()) as { data: object[] };
     await route.fulfill({ json: { ...answer, store: 'away', data: answer.data.map((key) => ({ ...key, lastUsedAt: null })) } });
   });
-  await page.goto(`${scene.gateway.url}/dashboard/keys`);
+  await scene.visit(page, '/dashboard/keys');
   await page.getByText('The store of the keys is away').waitFor();
   expect(await page.locator('table.keys tbody tr').first().textContent()).toMatch(/not known/);
   await scene.leave(page);
 });
 
-/** The page when it is loaded: a route that is added while it loads may miss a request. */
-async function loaded(): Promise<Page> {
-  const page = await scene.page();
-  await page.goto(`${scene.gateway.url}/dashboard/keys`);
+/** The page when it is drawn: a route that is added while it loads may miss a request. */
+async function drawn(): Promise<Page> {
+  const page = await scene.open('/dashboard/keys');
+  await page.getByRole('button', { name: 'New key' }).waitFor();
   return page;
 }
 
@@ -210,7 +210,7 @@ const made = async (name: string): Promise<void> => void (await fetch(`${scene.g
 const keyOf = async (name: string): Promise<any> => ((await (await fetch(`${scene.gateway.url}/api/keys`)).json()) as { data: { name: string }[] }).data.find((key) => key.name === name);
 
 test('a new key is shown though its dialog was closed before the answer', async () => {
-  const page = await loaded();
+  const page = await drawn();
   const answer = await hold(page, '**/api/keys', 'POST');
   await askFor(page, 'slow-team');
   await answer.done;
@@ -226,7 +226,7 @@ test('a new key is shown though its dialog was closed before the answer', async 
 
 test('a late answer closes no other dialog, and what is written there stays', async () => {
   await made('late-saved');
-  const page = await loaded();
+  const page = await drawn();
   const answer = await hold(page, '**/api/keys/late-saved', 'PATCH');
   await page.getByRole('button', { name: 'Change late-saved' }).click();
   await page.getByLabel('Requests a minute').fill('7');
@@ -244,7 +244,7 @@ test('a late answer closes no other dialog, and what is written there stays', as
 
 test('a change that fails after its dialog was closed is reported', async () => {
   await made('not-ended');
-  const page = await loaded();
+  const page = await drawn();
   const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   await page.route('**/api/keys/not-ended', async (route) => {
     asked.resolve();
@@ -263,7 +263,7 @@ test('a change that fails after its dialog was closed is reported', async () => 
 
 test('a change whose answer was lost is not called undone', async () => {
   await made('answer-lost');
-  const page = await loaded();
+  const page = await drawn();
   await page.route('**/api/keys/answer-lost/rotate', async (route) => {
     await route.fetch();
     await route.abort();
@@ -280,7 +280,7 @@ test('a change whose answer was lost is not called undone', async () => {
 
 test('two tabs change different settings of a key, and both changes stay', async () => {
   await made('of-two-tabs');
-  const page = await loaded();
+  const page = await drawn();
   await page.getByRole('button', { name: 'Change of-two-tabs' }).click();
   await page.getByLabel('Models').fill('mock');
   await fetch(`${scene.gateway.url}/api/keys/of-two-tabs`, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"metadata":{"team":"docs"}}' });

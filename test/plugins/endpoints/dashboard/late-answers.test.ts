@@ -21,7 +21,9 @@ beforeEach(async () => {
 });
 afterEach(async () => await scene.leave(page));
 
-const open = async (path: string): Promise<void> => void (await page.goto(`${scene.gateway.url}/dashboard${path}`));
+const open = async (path: string): Promise<void> => await scene.visit(page, `/dashboard${path}`);
+/** Loads the address: nothing is kept in memory, neither the form of the playground nor a part of the page that is loaded later. */
+const load = async (path: string): Promise<void> => void (await page.goto(`${scene.gateway.url}/dashboard${path}`));
 const link = (name: string) => page.getByRole('link', { name, exact: true });
 
 /** Answers of these addresses wait. */
@@ -120,7 +122,7 @@ test.each(['playground', 'connect'])('%s says that the list of models did not co
 
 test('a request that is replayed does not replace what was written in the playground after its page was left', async () => {
   const answer = await hold(`**/api/logs/${older}`);
-  await open(`/logs/${older}`);
+  await load(`/logs/${older}`);
   await page.getByRole('link', { name: 'Replay' }).click();
   await answer.asked();
   await link('Models').click();
@@ -135,7 +137,7 @@ test('a request that is replayed does not replace what was written in the playgr
 });
 
 test('a comparison is sent though the request of an earlier one comes late', async () => {
-  await open('/logs');
+  await load('/logs');
   const compare = async (id: string): Promise<void> => {
     await page.locator(`.row-link[href*="${id}"]`).click();
     await page.getByRole('link', { name: 'Compare' }).click();
@@ -153,7 +155,7 @@ test('a comparison is sent though the request of an earlier one comes late', asy
 });
 
 test('an image that is dropped while another one is read is added to it', async () => {
-  await open('/playground');
+  await load('/playground');
   await page.locator('.ask').waitFor();
   await page.evaluate(`for (const name of ['one.png', 'two.png']) {
     const dataTransfer = new DataTransfer();
@@ -164,7 +166,7 @@ test('an image that is dropped while another one is read is added to it', async 
 });
 
 test('a reader who has left the models is not taken to the playground', async () => {
-  await open('/models?view=compare&compare=mock,unpriced');
+  await load('/models?view=compare&compare=mock,unpriced');
   const part = await hold('**/parts/playground-link.js');
   await page.getByRole('button', { name: 'Ask them the same' }).click();
   await part.asked();
@@ -177,7 +179,7 @@ test('a reader who has left the models is not taken to the playground', async ()
 });
 
 test('a request that opens late leaves the focus where somebody writes', async () => {
-  await open('/logs');
+  await load('/logs');
   const part = await hold('**/parts/request-panel.js');
   await page.locator('.row-link').first().click();
   await part.asked();

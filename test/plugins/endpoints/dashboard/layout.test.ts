@@ -93,7 +93,9 @@ test('a small estimated sum stays inside its box on a phone', async () => {
 });
 
 test.each([1360, 1200, 900, 360])('the figures of Spend have a line between neighbours, and none at the edges, at a width of %i', async (width) => {
-  const page = await open('/dashboard/spend', '.metric-value', width);
+  // a page that is loaded here has only the styles that it asks for itself
+  const page = await scene.load('/dashboard/spend', { width });
+  await page.locator('.metric-value').first().waitFor();
   const found = await page.locator('.spend-figures').evaluate((box: any) => {
     const edge = box.getBoundingClientRect();
     return Array.from(box.children, (figure: any) => {
@@ -112,7 +114,7 @@ test('a change stays beside its figure on Spend', async () => {
     const response = await route.fetch();
     await route.fulfill({ response, json: { ...(await response.json()), forecast: 0.8, lastMonth: { cost: '0.4', requests: 3 } } });
   });
-  await page.goto(`${scene.gateway.url}/dashboard/spend`);
+  await scene.visit(page, '/dashboard/spend');
   const name = page.locator('.metric dt').filter({ hasText: 'by its end' });
   await name.getByText('+100 %').waitFor();
   expect(await name.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);

@@ -30,7 +30,7 @@ test('alerts are on Overview with their begin, link to their requests, and turn 
 });
 
 test('an alert about one value links to the requests of that value', async () => {
-  await page.goto(`${scene.gateway.url}/dashboard`);
+  await scene.visit(page, '/dashboard');
   await page.getByRole('region', { name: 'Alerts' }).getByText('tenant burns money').click();
   await page.waitForURL((url) => url.searchParams.get('meta.team') === '<b>red</b>' && url.searchParams.get('sort') === 'cost');
 });
@@ -53,7 +53,7 @@ test('Spend shows the spending of a team, and which budget is nearly used', asyn
 });
 
 test('Spend exports what each team spent in this month, to the last digit, and in the month before', async () => {
-  await page.goto(`${scene.gateway.url}/dashboard/spend?by=meta.team`);
+  await scene.visit(page, '/dashboard/spend?by=meta.team');
   await page.locator('.spend-rows tbody tr').first().waitFor();
   await page.getByRole('button', { name: 'Export' }).click();
   const files = page.locator('.menu-panel').getByRole('link');
@@ -70,7 +70,7 @@ test('Spend exports what each team spent in this month, to the last digit, and i
     const response = await route.fetch();
     await route.fulfill({ response, json: { ...(await response.json()), lastMonth: { cost: '0.4', requests: 3 } } });
   });
-  await page.goto(`${scene.gateway.url}/dashboard/spend?by=meta.team&meta.team=search`);
+  await scene.visit(page, '/dashboard/spend?by=meta.team&meta.team=search');
   await page.getByRole('button', { name: 'Export' }).click();
   // the month before is offered when the figures are there
   await files.nth(1).waitFor();
@@ -85,7 +85,7 @@ test('Spend says that the log does not have the whole month', async () => {
     const response = await route.fetch();
     await route.fulfill({ response, json: { ...(await response.json()), isWhole: false, forecast: null, retentionDays: 14 } });
   });
-  await page.goto(`${scene.gateway.url}/dashboard/spend`);
+  await scene.visit(page, '/dashboard/spend');
   const month = new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }).format(Date.now());
   await expect.poll(() => page.locator('.spend-figures .metric').evaluateAll((all: any[]) => all.slice(0, 2).map((one) => one.querySelector('.metric-note').textContent))).toEqual(Array(2).fill(`The log keeps 14 days, so ${month} is not all there`));
   await page.unroute('**/api/views/spend?*');
@@ -94,7 +94,7 @@ test('Spend says that the log does not have the whole month', async () => {
 test('the budgets of Spend are not shown in the place of its figures', async () => {
   const figures = await hold(page, '**/api/views/spend?*');
   const limits = page.waitForResponse('**/api/limits');
-  await page.goto(`${scene.gateway.url}/dashboard/spend`);
+  await scene.visit(page, '/dashboard/spend');
   await limits;
   const budgets = page.getByText('Limits and budgets');
   await budgets.waitFor({ state: 'attached' });
@@ -106,7 +106,7 @@ test('the budgets of Spend are not shown in the place of its figures', async () 
 
 test('Keys shows the use of each limit, the fullest first, and the number of refused requests', async () => {
   for (let at = 0; at < 5; at++) await scene.chat('hi', {}, of('tenant-id', '<b>acme</b>'));
-  await page.goto(`${scene.gateway.url}/dashboard/keys`);
+  await scene.visit(page, '/dashboard/keys');
   await page.waitForSelector('.cell-bar');
   const rows = await page.$$eval('tbody tr', (found: any[]) => found.map((row) => Array.from(row.querySelectorAll('td'), (cell: any) => String(cell.textContent).trim())));
   expect(rows[0]?.slice(0, 7)).toEqual(['meta.tenant-id', '<b>acme</b>', 'requests a minute', '4', '4', '', '100 %']);
@@ -122,7 +122,7 @@ test('the second level of a breakdown has the values with the largest measure, a
   for (const user of [...users, ...users]) await scene.chat('Hi', {}, of('user', user));
   await scene.chat('[[words:300]]', {}, of('user', 'dear'));
   await scene.stored(32);
-  await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=model&sub=meta.user`);
+  await scene.visit(page, '/dashboard/breakdown?by=model&sub=meta.user');
   await page.getByRole('button', { name: 'mock by meta.user' }).click();
   await page.locator('.under').nth(9).waitFor();
   expect(await page.locator('.under td:first-child').first().innerText()).toBe('dear');

@@ -44,7 +44,8 @@ const overflow = (page: Page): Promise<number> => page.evaluate('document.docume
 
 describe.each(pages)('%s', (path, ready) => {
   test('has no accessibility fault, light and dark, and fits a small screen', async () => {
-    const page = await scene.open(path.replace('ID', id));
+    // a page that is loaded here has only the styles that it asks for itself
+    const page = await scene.load(path.replace('ID', id));
     await page.locator(ready).first().waitFor();
     expect(await violations(page)).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
@@ -56,12 +57,12 @@ describe.each(pages)('%s', (path, ready) => {
 });
 
 test('a page that waits for its figures has no accessibility fault either', async () => {
-  const page = await scene.browser.newPage({ reducedMotion: 'reduce' });
+  const page = await scene.page();
   await page.route('**/api/config', () => undefined);
-  await page.goto(`${scene.gateway.url}/dashboard/config`);
+  await scene.visit(page, '/dashboard/config');
   await page.getByRole('progressbar', { name: 'Loading' }).waitFor();
   expect(await violations(page)).toEqual([]);
-  await page.close();
+  await scene.leave(page);
 });
 
 test('a printed request is complete, without other parts of the page', async () => {
@@ -75,7 +76,7 @@ test('a printed request is complete, without other parts of the page', async () 
 });
 
 test('a stacked chart is as high as the total, including values without a line of their own', async () => {
-  const page = await scene.open('/dashboard/breakdown?view=time');
+  const page = await scene.load('/dashboard/breakdown?view=time');
   const points = [['a', 5], ['b', 2], ['c', 1]].map(([value, cost]) => ({ at: 0, value, cost }));
   const all = [{ at: 0, value: null, cost: 10, estimated: 0 }];
   await page.locator('.pickers').waitFor();
@@ -86,7 +87,7 @@ test('a stacked chart is as high as the total, including values without a line o
 });
 
 test('a rate is 0 where no request failed, and missing where there was no request', async () => {
-  const page = await scene.open('/dashboard/breakdown?view=time&metric=error-rate');
+  const page = await scene.load('/dashboard/breakdown?view=time&metric=error-rate');
   const points = [[0, 'a', 50], [1000, 'a', 0], [3000, 'a', 50], [0, 'rare', 1]].map(([at, value, errors]) => ({ at, value, errors, requests: value === 'a' ? 100 : 1 }));
   await page.locator('.over-time .chart-lines').first().waitFor({ state: 'attached' });
   const lines = await page.evaluate(`import([...document.querySelectorAll('link[rel=modulepreload]')].map(({ href }) => href).find((href) => href.endsWith('/parts/stack.js')))
@@ -103,10 +104,10 @@ test('a change is not shown if the log does not have the whole time before', asy
       await route.fulfill({ json: { ...((await answer.json()) as object), earlier } });
     });
   }
-  await page.goto(`${scene.gateway.url}/dashboard`);
+  await scene.visit(page, '/dashboard');
   await page.locator('.metric').first().waitFor();
   expect(await page.locator('.change').count()).toBe(0);
-  await page.goto(`${scene.gateway.url}/dashboard/breakdown`);
+  await scene.visit(page, '/dashboard/breakdown');
   await page.locator('.breakdown tbody tr').first().waitFor();
   expect(new Set(await page.locator('.breakdown tbody td.soft').allTextContents())).toEqual(new Set(['–']));
   await scene.leave(page);
@@ -166,6 +167,7 @@ describe('the theme', () => {
     expect(await background()).not.toBe(dark);
     await page.getByRole('button', { name: 'System' }).click();
     expect(await background()).toBe(dark);
+    await scene.leave(page);
   });
 });
 
@@ -178,7 +180,7 @@ describe('a browser', () => {
     await page.getByRole('button', { name: 'Columns' }).click();
     await page.getByLabel('Cost').uncheck();
     await page.waitForURL(/cols=/);
-    await page.goto(`${scene.gateway.url}/dashboard`);
+    await page.getByRole('link', { name: 'Overview' }).click();
     await page.locator('.metrics').waitFor();
     await page.getByRole('button', { name: 'Dark' }).click();
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
@@ -257,8 +259,6 @@ describe('the time', () => {
 });
 
 describe('the address', () => {
-  let list: Page | null = null;
-
   test('of a value in a breakdown selects only that value', async () => {
     const page = await scene.open('/dashboard/breakdown?status=error&by=status&sub=model&metric=requests');
     expect(await page.getByRole('link', { name: '404', exact: true }).getAttribute('href')).toBe('/dashboard/logs?status=404');
@@ -307,10 +307,10 @@ describe('the address', () => {
     ['q=Hello', 2],
     ['since=7d', 4],
   ])('selects %s', async (filter, rows) => {
-    list ??= await scene.page();
-    await list.goto(`${scene.gateway.url}/dashboard/logs?${filter}`);
-    await list.locator('.log-table tbody tr').first().waitFor();
-    expect(await list.locator('.log-table tbody tr').count()).toBe(rows);
+    const page = await scene.open(`/dashboard/logs?${filter}`);
+    await page.locator('.log-table tbody tr').first().waitFor();
+    expect(await page.locator('.log-table tbody tr').count()).toBe(rows);
+    await scene.leave(page);
   });
 
   test('of a search is that which the search bar writes', async () => {
@@ -354,7 +354,7 @@ describe('the page Config', () => {
     const before = await reloads();
     scene.gateway.write(next);
     await expect.poll(reloads).toBe(before + 1);
-    await page.reload();
+    await scene.visit(page, '/dashboard/config');
     await page.locator('.lined .line').first().waitFor();
   };
   beforeAll(async () => {

@@ -1,7 +1,8 @@
 /** The playground in a browser: the sent requests, their time, and the kept state. */
 import type { Page, Request } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from 'vitest';
 import { answers, completion, event, startUpstream, streams } from '../../../_kit/upstream.ts';
+import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
 import { hold, mockConfig, stage } from './browser.ts';
 import type { Stage } from './browser.ts';
 
@@ -19,7 +20,7 @@ const noteSent = (request: Request): void => {
   if (request.url().endsWith('/v1/chat/completions')) sent.push({ body: request.postDataJSON(), headers: request.headers() });
 };
 beforeEach(async () => {
-  page = await scene.open('/dashboard/playground');
+  page = await scene.page();
   sent.length = 0;
   page.on('request', noteSent);
 });
@@ -28,6 +29,8 @@ afterEach(async () => {
   await scene.leave(page);
 });
 
+/** Loads the playground, with an empty form. */
+const load = async (query = ''): Promise<void> => void (await page.goto(`${scene.gateway.url}/dashboard/playground${query}`, { waitUntil: 'commit' }));
 const prompt = () => page.getByLabel('User', { exact: true });
 const button = (name: string) => page.getByRole('button', { name, exact: true });
 
@@ -35,6 +38,7 @@ const button = (name: string) => page.getByRole('button', { name, exact: true })
 const endless = '[[words:100000]] [[pace:15]]';
 
 test('a request that is stopped is not sent again', async () => {
+  await load();
   await prompt().fill(endless);
   await button('Send').click();
   await page.locator('.answer .prose').last().waitFor();
@@ -47,7 +51,7 @@ test('a request that is stopped is not sent again', async () => {
 
 test('a request waits for the list of models, because it would name a model that the config does not have', async () => {
   const listed = await hold(page, '**/api/models');
-  await page.reload({ waitUntil: 'commit' });
+  await load();
   await prompt().fill('Hello');
   await page.keyboard.press('Control+Enter');
   expect(await button('Send').isDisabled()).toBe(true);
@@ -59,7 +63,7 @@ test('a request waits for the list of models, because it would name a model that
 
 test('a comparison and a shared link wait for the list of models too', async () => {
   const listed = await hold(page, '**/api/models');
-  await page.reload({ waitUntil: 'commit' });
+  await load();
   expect([await button('Compare with another model').isDisabled(), await button('Share').isDisabled()]).toEqual([true, true]);
   listed.release();
   await button('Compare with another model').click();
@@ -68,6 +72,7 @@ test('a comparison and a shared link wait for the list of models too', async () 
 });
 
 test('where the page is opened again, an answer is not asked for again before the list of models is there', async () => {
+  await load();
   await page.getByText('Tools', { exact: true }).click();
   await page.getByLabel('Tools as JSON').fill('[{ "type": "function", "function": { "name": "get_weather" } }]');
   await prompt().fill('[[tool]]');
@@ -88,7 +93,7 @@ test('where the page is opened again, an answer is not asked for again before th
 test('nothing is sent before the form has the logged request of the address', async () => {
   const id = await scene.chat('Logged');
   const read = await hold(page, '**/api/logs/*');
-  await page.goto(`${scene.gateway.url}/dashboard/playground?replay=${id}`);
+  await load(`?replay=${id}`);
   await page.getByRole('option', { name: 'unpriced' }).waitFor({ state: 'attached' });
   await page.keyboard.press('Control+Enter');
   expect(await button('Send').isDisabled()).toBe(true);
@@ -104,6 +109,7 @@ test('nothing is sent before the form has the logged request of the address', as
 });
 
 test('a long answer is drawn now and then, and not at each of its pieces, so that the page reacts', async () => {
+  await load();
   await page.locator('.lanes').waitFor();
   await page.evaluate(`{
     window.drawings = 0;
@@ -133,6 +139,7 @@ test('where the gateway goes away, an answer that has begun stays, and the words
 });
 
 test('an answer that was running when the page was left says so', async () => {
+  await load();
   await prompt().fill(endless);
   await button('Send').click();
   await page.locator('.answer .prose').last().waitFor();
@@ -144,6 +151,7 @@ test('an answer that was running when the page was left says so', async () => {
 });
 
 test('metadata in any script arrives as it was written', async () => {
+  await load();
   await page.getByLabel('Name', { exact: true }).first().fill('city');
   await page.getByLabel('Value', { exact: true }).first().fill('München 東京');
   await button('Send').click();
@@ -153,12 +161,14 @@ test('metadata in any script arrives as it was written', async () => {
 });
 
 test('a name that is not valid in a header is reported before a request is sent', async () => {
+  await load();
   await page.getByLabel('Name', { exact: true }).first().fill('team name');
   await page.getByText('"team name" is not a valid header name').waitFor();
   expect(await button('Send').isDisabled()).toBe(true);
 });
 
 test('written text is still there after a visit to another page', async () => {
+  await load();
   await prompt().fill('A long thought of mine');
   await page.getByRole('link', { name: 'Models', exact: true }).click();
   await page.locator('.models').waitFor();
@@ -170,6 +180,7 @@ const messages = (): any[] => sent.map(({ body }) => body.messages);
 const lane = (name: string) => page.getByRole('region', { name });
 
 test('two models answer side by side over several turns, each in its own conversation', async () => {
+  await load();
   await button('Compare with another model').click();
   await page.getByRole('combobox', { name: 'Second model' }).selectOption('unpriced');
   await prompt().fill('First [[pace:5]]');
@@ -188,6 +199,7 @@ test('two models answer side by side over several turns, each in its own convers
 });
 
 test('a removed model loses its turns', async () => {
+  await load();
   for (const [place, name] of [['Second', 'mock'], ['Third', 'unpriced']]) {
     await button('Compare with another model').click();
     await page.getByRole('combobox', { name: `${place} model` }).selectOption(String(name));
@@ -201,6 +213,7 @@ test('a removed model loses its turns', async () => {
 });
 
 test('a tool call gets its result, and the answer continues', async () => {
+  await load();
   await page.getByText('Tools', { exact: true }).click();
   await page.getByLabel('Tools as JSON').fill('[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}]');
   await prompt().fill('Rain? [[tool]]');
@@ -212,6 +225,7 @@ test('a tool call gets its result, and the answer continues', async () => {
 });
 
 test('Stop ends every running answer, also if the results were sent one after the other', async () => {
+  await load();
   await page.getByText('Compare with another model').click();
   await page.getByText('Tools', { exact: true }).click();
   await page.getByLabel('Tools as JSON').fill('[{ "type": "function", "function": { "name": "get_weather" } }]');
@@ -231,6 +245,7 @@ test('Stop ends every running answer, also if the results were sent one after th
 });
 
 test('a dropped image is sent, and a schema sets the form of the answer', async () => {
+  await load();
   const files = await page.evaluateHandle(`(() => { const data = new DataTransfer(); data.items.add(new File([Uint8Array.from(atob('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='), (letter) => letter.charCodeAt(0))], 'dot.png', { type: 'image/png' })); return data; })()`);
   await page.locator('.ask').dispatchEvent('drop', { dataTransfer: files });
   await page.getByAltText('Image 1').waitFor();
@@ -244,12 +259,13 @@ test('a dropped image is sent, and a schema sets the form of the answer', async 
 test('an image at another site is named, and the page does not load it', async () => {
   const url = 'https://images.example/cat.png';
   const id = await scene.chat('', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] });
-  await page.goto(`${scene.gateway.url}/dashboard/playground?replay=${id}`);
+  await load(`?replay=${id}`);
   await button('Remove image 1').waitFor();
   expect([await page.locator('.ask-images code').allInnerTexts(), await page.locator('.ask-images img').count()]).toEqual([[url], 0]);
 });
 
 test('a shared link has the form, and never the key', async () => {
+  await load();
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await button('Compare with another model').click();
   await page.getByRole('textbox', { name: 'System' }).fill('Answer in Grüße');
@@ -281,7 +297,7 @@ test('where the browser allows no copying, as over plain HTTP, the page says so 
 
 test('Compare runs a logged request unchanged on other models at once; its address alone sends nothing', async () => {
   const id = await scene.chat('Compare me', { seed: 7, tool_choice: 'none' }, { 'x-gateway-team': 'search' });
-  await page.goto(`${scene.gateway.url}/dashboard/playground?replay=${id}&compare=yes`);
+  await load(`?replay=${id}&compare=yes`);
   await page.getByRole('combobox', { name: 'Second model' }).waitFor();
   await expect.poll(() => prompt().inputValue()).toBe('Compare me');
   expect(sent).toEqual([]);
@@ -297,52 +313,62 @@ test('Compare runs a logged request unchanged on other models at once; its addre
 });
 
 test('an answer with a table does not scroll sideways on a phone', async () => {
-  const own = await scene.open('/dashboard/playground', { width: 360 });
-  await own.getByLabel('User', { exact: true }).fill(`[[say:|${'a wide head|'.repeat(4)}\n|${'-|'.repeat(4)}\n|${'a cell|'.repeat(4)}]]`);
-  await own.getByRole('button', { name: 'Send', exact: true }).click();
-  await own.getByRole('button', { name: 'Markdown' }).click();
-  await own.locator('.answer table').waitFor();
-  await own.locator('.took').waitFor();
-  await expect.poll(() => own.evaluate('document.documentElement.scrollWidth')).toBe(360);
-  await own.getByRole('button', { name: 'As text' }).click();
-  await own.close();
+  await page.setViewportSize({ width: 360, height: 860 });
+  await load();
+  await prompt().fill(`[[say:|${'a wide head|'.repeat(4)}\n|${'-|'.repeat(4)}\n|${'a cell|'.repeat(4)}]]`);
+  await button('Send').click();
+  await button('Markdown').click();
+  await page.locator('.answer table').waitFor();
+  await page.locator('.took').waitFor();
+  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+  await button('As text').click();
 });
 
 test('a request without its text says why it cannot be sent again', async () => {
   const id = await scene.chat('Secret', {}, { 'x-log-bodies': 'off' });
-  await page.goto(`${scene.gateway.url}/dashboard/playground?replay=${id}`);
+  await load(`?replay=${id}`);
   await page.getByText('bodies were off for this request').waitFor();
 });
 
-test.each([true, false])('the reasoning is shown if the gateway names it only reasoning_content, streamed: %s', async (isStreamed) => {
-  const other = await stage(mockConfig({ server: { reasoning_fields: ['reasoning_content'] } }), scene.browser);
-  const own = await other.open('/dashboard/playground');
-  await own.getByLabel('Effort').selectOption('low');
-  await own.getByLabel('Stream').setChecked(isStreamed);
-  await own.getByLabel('User', { exact: true }).fill('Hello');
-  await own.getByRole('button', { name: 'Send', exact: true }).click();
-  await own.locator('.took').waitFor();
-  expect(await own.locator('.answer .thought').allInnerTexts()).toEqual([expect.stringContaining('The user writes: "Hello".')]);
-  await own.close();
-  await other.close();
-});
+describe('a gateway with other answers', () => {
+  const refusal = 'I cannot help with that.';
+  let other: Stage;
+  let upstream: ScriptedUpstream;
 
-test.each([true, false])('the text of a refusal is shown and sent with the next turn, streamed: %s', async (isStreamed) => {
-  const words = 'I cannot help with that.';
-  const upstream = await startUpstream(isStreamed ? streams([event({ role: 'assistant', refusal: 'I cannot ' }), event({ refusal: 'help with that.' }), event({}, 'stop'), 'data: [DONE]\n\n']) : answers(completion('', { content: null, refusal: words })));
-  const model = { id: 'refuses', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'openai', externalId: 'refuses', streaming: true }] };
-  const other = await stage({ providers: { openai: { dialect: 'openai-chat', base_url: upstream.url, api_key: 'key' } }, models: [model] }, scene.browser);
-  const own = await other.open('/dashboard/playground');
-  await own.getByLabel('Stream').setChecked(isStreamed);
-  for (const [at, text] of ['Hello', 'Why?'].entries()) {
-    await own.getByLabel('User', { exact: true }).fill(text);
+  beforeAll(async () => {
+    upstream = await startUpstream();
+    const { providers, models } = mockConfig() as { providers: object; models: object[] };
+    const model = { id: 'refuses', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'openai', externalId: 'refuses', streaming: true }] };
+    other = await stage(mockConfig({ server: { reasoning_fields: ['reasoning_content'] }, providers: { ...providers, openai: { dialect: 'openai-chat', base_url: upstream.url, api_key: 'key' } }, models: [...models, model] }), scene.browser);
+  });
+  afterAll(async () => {
+    await other.close();
+    await upstream.close();
+  });
+
+  test.each([true, false])('shows the reasoning if it is named only reasoning_content, streamed: %s', async (isStreamed) => {
+    const own = await other.load('/dashboard/playground');
+    await own.getByLabel('Effort').selectOption('low');
+    await own.getByLabel('Stream').setChecked(isStreamed);
+    await own.getByLabel('User', { exact: true }).fill('Hello');
     await own.getByRole('button', { name: 'Send', exact: true }).click();
-    await expect.poll(() => own.locator('.took').count()).toBe(at + 1);
-  }
-  expect(await own.locator('.answer .notice').allInnerTexts()).toEqual([1, 2].map(() => `The model refused\n${words}`));
-  await own.getByRole('link', { name: 'Its row in the log' }).last().click();
-  await expect.poll(() => own.locator('.message .notice').allInnerTexts()).toEqual([1, 2].map(() => `The model refused\n${words}`));
-  await own.close();
-  await other.close();
-  await upstream.close();
+    await own.locator('.took').waitFor();
+    expect(await own.locator('.answer .thought').allInnerTexts()).toEqual([expect.stringContaining('The user writes: "Hello".')]);
+    await other.leave(own);
+  });
+
+  test.each([true, false])('shows the text of a refusal, which is sent with the next turn, streamed: %s', async (isStreamed) => {
+    upstream.script(isStreamed ? streams([event({ role: 'assistant', refusal: 'I cannot ' }), event({ refusal: 'help with that.' }), event({}, 'stop'), 'data: [DONE]\n\n']) : answers(completion('', { content: null, refusal })));
+    const own = await other.load('/dashboard/playground?model=refuses');
+    await own.getByLabel('Stream').setChecked(isStreamed);
+    for (const [at, text] of ['Hello', 'Why?'].entries()) {
+      await own.getByLabel('User', { exact: true }).fill(text);
+      await own.getByRole('button', { name: 'Send', exact: true }).click();
+      await expect.poll(() => own.locator('.took').count()).toBe(at + 1);
+    }
+    expect(await own.locator('.answer .notice').allInnerTexts()).toEqual([1, 2].map(() => `The model refused\n${refusal}`));
+    await own.getByRole('link', { name: 'Its row in the log' }).last().click();
+    await expect.poll(() => own.locator('.message .notice').allInnerTexts()).toEqual([1, 2].map(() => `The model refused\n${refusal}`));
+    await other.leave(own);
+  });
 });

@@ -1,7 +1,7 @@
 /** The dashboard with a log in memory: a store that goes away and comes back, and special values of records. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../../../core/errors.ts';
 import type { LogReader } from '../../../../core/log/store.ts';
@@ -9,7 +9,7 @@ import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
 import { aRecord, keeping, memoryLog } from '../../../_kit/log.ts';
 import type { MemoryLog } from '../../../_kit/log.ts';
 import { pause } from '../../../_kit/upstream.ts';
-import { hold, launchBrowser } from './browser.ts';
+import { hold, launchBrowser, visit } from './browser.ts';
 
 const log = memoryLog();
 let isAway = false;
@@ -21,7 +21,7 @@ let fault: 'refused' | 'journal_not_written' = 'refused';
 let adding: Promise<void> = Promise.resolve();
 const closing: (() => Promise<unknown>)[] = [];
 let url = '';
-let browser: Browser;
+let context: BrowserContext;
 let page: Page;
 
 /** The log in memory, as a store that can be away. */
@@ -50,16 +50,21 @@ beforeAll(async () => {
     server.close();
     await gateway.close();
   });
-  browser = await launchBrowser();
+  const browser = await launchBrowser();
   closing.push(() => browser.close());
+  // cost: pages of one context share their loaded files
+  context = await browser.newContext();
   page = await newPage();
 });
 /** Opens a page with a clock that the test moves. */
 async function newPage(): Promise<Page> {
-  const made = await browser.newPage();
+  const made = await context.newPage();
   await made.clock.install();
   return made;
 }
+
+/** Loads the address, and so asks for the status of the store, for which an open page asks only now and then. */
+const load = async (address: string): Promise<void> => void (await page.goto(address));
 
 afterEach(() => {
   isAway = false;
@@ -71,7 +76,7 @@ afterAll(async () => {
 });
 
 test.each(['connect', 'playground'])('without a policy %s uses the first model', async (path) => {
-  await page.goto(`${url}/dashboard/${path}`);
+  await visit(page, `${url}/dashboard/${path}`);
   await page.getByRole('option', { name: 'plain', exact: true }).waitFor({ state: 'attached' });
   expect(await page.getByLabel('Model').inputValue()).toBe('plain');
 });
@@ -93,14 +98,14 @@ test('Connect sends a test only when the list of models says which model there i
 });
 
 test('the command of an empty log asks for an available model', async () => {
-  await page.goto(`${url}/dashboard/logs`);
+  await visit(page, `${url}/dashboard/logs`);
   await page.getByLabel('A first request').getByText(/"model": ?"plain"/).waitFor();
 });
 
 test('the page says that the store is away, the tail continues, and everything is shown again with the store', async () => {
   log.add({ model: 'before-it-went' });
   isAway = true;
-  await page.goto(`${url}/dashboard/logs?live=1`);
+  await load(`${url}/dashboard/logs?live=1`);
   await page.getByText('The log store is away (refused)').waitFor();
   await page.getByText('7 records wait in the journal').waitFor();
   await page.getByText('cannot be read now').waitFor();
@@ -117,14 +122,14 @@ test('the page says that the store is away, the tail continues, and everything i
 test('the page says of a journal that cannot be written where the records are, and what would lose them', async () => {
   isAway = true;
   fault = 'journal_not_written';
-  await page.goto(`${url}/dashboard/logs`);
+  await load(`${url}/dashboard/logs`);
   const notice = page.locator('.notice', { hasText: 'The journal cannot be written' });
   await notice.getByText('wait in memory, where the end of the process loses them').waitFor();
   expect(await page.getByText('wait in the journal').count()).toBe(0);
 });
 
 test('a failed query does not show the answer of another one', async () => {
-  await page.goto(`${url}/dashboard/breakdown?metric=requests`);
+  await load(`${url}/dashboard/breakdown?metric=requests`);
   await page.locator('.breakdown').getByText('before-it-went').waitFor();
   isAway = true;
   await page.locator('.pickers select').nth(1).selectOption('provider');
@@ -135,7 +140,7 @@ test('a failed query does not show the answer of another one', async () => {
 
 test('a query that takes too long is not reported as an absent store', async () => {
   isLate = true;
-  await page.goto(`${url}/dashboard/breakdown?by=provider&since=30d`);
+  await load(`${url}/dashboard/breakdown?by=provider&since=30d`);
   await page.getByText('cannot be read now: timeout').waitFor();
   expect(await page.locator('main .notice').allInnerTexts()).toEqual([expect.stringMatching(/^The log did not answer in time\s+The request log cannot be read now: timeout\. Requests are served as before, and their records wait\. A shorter range has less to add up\. Try again$/)]);
 });
@@ -144,7 +149,7 @@ test('rows do not wait for the sums of their filter', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   adding = promise;
   log.add({ model: 'shown-at-once' });
-  await page.goto(`${url}/dashboard/logs?model=shown-at-once`);
+  await visit(page, `${url}/dashboard/logs?model=shown-at-once`);
   await page.locator('.log-table').getByText('shown-at-once').first().waitFor();
   await page.getByText('Adding up all that match').waitFor();
   resolve();
@@ -155,7 +160,7 @@ test('rows do not wait for the sums of their filter', async () => {
 test('rows are shown where their sums fail', async () => {
   const { promise, reject } = Promise.withResolvers<void>();
   adding = promise;
-  await page.goto(`${url}/dashboard/logs?model=shown-at-once&since=7d`);
+  await visit(page, `${url}/dashboard/logs?model=shown-at-once&since=7d`);
   await page.locator('.log-table').getByText('shown-at-once').first().waitFor();
   reject(new GatewayError('log_unavailable', 'The request log cannot be read now: timeout.'));
   await page.getByText('cannot be read now: timeout. A shorter range has less to add up.').waitFor();
@@ -165,7 +170,7 @@ test('rows are shown where their sums fail', async () => {
 test("an upper bound is marked as one, and the provider's own figure and its searches are listed", async () => {
   const more: object = { usageEstimated: true, costIsUpperBound: true, providerCost: '0.00003', usageDetails: { webSearches: 2 }, prices: { prompt: '0.000003', completion: '0.000015', web_search: '0.01' } };
   const { id } = log.add({ ...more });
-  await page.goto(`${url}/dashboard/logs?log=${id}&tab=cost`);
+  await visit(page, `${url}/dashboard/logs?log=${id}&tab=cost`);
   const panel = page.getByRole('complementary', { name: 'Request' });
   await panel.getByText('The cost is the most that it may have cost').waitFor();
   expect(await panel.locator('.figures').textContent()).toContain('Costat most ≤$0.00002');
@@ -178,7 +183,7 @@ test('input that the cache keeps for an hour has its own price, and the lines ad
   const usage = { promptTokens: 1000, completionTokens: 100, reasoningTokens: 0, cachedTokens: 0, cacheWriteTokens: 900, totalTokens: 1100 };
   const more: object = { usage, cost: '0.00705', usageDetails: { cacheWrite1h: 800 }, prices: { prompt: '0.000003', completion: '0.000015', input_cache_read: '0.0000003', input_cache_write: '0.0000045', input_cache_write_1h: '0.000006' } };
   const { id } = log.add({ ...more });
-  await page.goto(`${url}/dashboard/logs?log=${id}&tab=cost`);
+  await visit(page, `${url}/dashboard/logs?log=${id}&tab=cost`);
   const panel = page.getByRole('complementary', { name: 'Request' });
   await panel.locator('.cost-table').waitFor();
   expect(await panel.locator('.cost-table tbody tr').allTextContents()).toEqual(['Input100$3.00$0.0003', 'Input into cache100$4.50$0.00045', 'Input into cache for an hour800$6.00$0.0048', 'Answer100$15.00$0.0015']);
@@ -192,7 +197,7 @@ test('an estimate is marked as one, a pause is a gap, and the cost shows the pri
     attempts: [{ ...attempt, outcome: 'upstream_rate_limited', status: 429, durationMs: 400, timeToFirstTokenMs: null, startedMs: 10 }, attempt],
   };
   const { id } = log.add({ ...more });
-  await page.goto(`${url}/dashboard/logs?log=${id}&tab=cost`);
+  await visit(page, `${url}/dashboard/logs?log=${id}&tab=cost`);
   const panel = page.getByRole('complementary', { name: 'Request' });
   await panel.getByText('The counts are an estimate').waitFor();
   expect(await panel.getByRole('row', { name: /^Input/ }).textContent()).toBe('Inputestimated ≈10$3.00estimated ≈$0.00003');
@@ -206,7 +211,7 @@ test('an estimate is marked as one, a pause is a gap, and the cost shows the pri
 
 test('a sum with an estimate is marked at every place', async () => {
   log.add({ usageEstimated: true, reasoningContent: 'because' });
-  await page.goto(`${url}/dashboard?since=1h`);
+  await visit(page, `${url}/dashboard?since=1h`);
   const metric = (name: string) => page.locator('.metric').filter({ hasText: name });
   await metric('Cost').getByText(/≈\$.* a request/).waitFor();
   expect(await metric('Tokens').locator('.metric-note').textContent()).toMatch(/^estimated ≈\d+ for reasoning$/);
@@ -216,13 +221,13 @@ test('a sum with an estimate is marked at every place', async () => {
     await chart.locator('summary').click();
     await chart.locator('td').getByText(/^estimated ≈/).first().waitFor();
   }
-  await page.goto(`${url}/dashboard/keys`);
+  await visit(page, `${url}/dashboard/keys`);
   await page.getByText(/requests in the last 30 days, estimated ≈\$/).waitFor();
 });
 
 test('reasoning that was not stored is not described as withheld by the provider', async () => {
   const { id } = log.add({ request: null, response: null, reasoningContent: null });
-  await page.goto(`${url}/dashboard/logs/${id}?tab=reasoning`);
+  await visit(page, `${url}/dashboard/logs/${id}?tab=reasoning`);
   await page.getByText('Bodies are not stored').waitFor();
 });
 
@@ -385,7 +390,7 @@ describe('an empty log', () => {
   });
 
   test.each(['/dashboard', '/dashboard/logs'])('of a past time waits for no request at %s', async (path) => {
-    await page.goto(`${url}${path}?from=2020-01-01&to=2020-01-02`);
+    await visit(page, `${url}${path}?from=2020-01-01&to=2020-01-02`);
     await page.getByText('No request in this time').waitFor();
     expect(await page.getByRole('link', { name: 'Look at the last 30 days' }).getAttribute('href')).toBe(`${path}?since=30d`);
   });

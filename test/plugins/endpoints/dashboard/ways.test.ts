@@ -44,7 +44,7 @@ describe('the time of a page', () => {
     const page = await scene.page();
     const createdAt = new Date(Date.now() - 3 * 86_400_000).toISOString();
     await answering(page, `request/${id}`, (answer) => ({ ...answer, record: { ...answer.record, createdAt } }));
-    await page.goto(`${scene.gateway.url}/dashboard/logs/${id}?tab=facts`);
+    await scene.visit(page, `/dashboard/logs/${id}?tab=facts`);
     const row = page.getByRole('row', { name: /team search/ });
     await row.waitFor();
     expect(await row.getByRole('link', { name: 'Filter' }).getAttribute('href')).toBe('/dashboard/logs?since=7d&meta.team=search');
@@ -94,7 +94,7 @@ test('shows the top of a list that was not scrolled', async () => {
 test('a list that comes late after going back is at its earlier place too', async () => {
   const page = await scene.browser.newPage();
   await page.clock.install();
-  await page.goto(`${scene.gateway.url}/dashboard/logs`);
+  await scene.visit(page, '/dashboard/logs');
   await page.locator('.totals').waitFor();
   await page.locator('.log-table tbody tr').nth(50).scrollIntoViewIfNeeded();
   const place = await page.evaluate<number>('scrollY');
@@ -117,7 +117,7 @@ test('a list that comes late after going back is at its earlier place too', asyn
 test('a breakdown gets the largest rows of its measure', async () => {
   const page = await scene.page();
   for (const [metric, rank] of [['cost', 'cost'], ['cost-per-request', 'cost'], ['tokens-out', 'tokens'], ['errors', 'errors'], ['latency-p95', 'requests']]) {
-    const [asked] = await Promise.all([page.waitForRequest(/views\/breakdown/), page.goto(`${scene.gateway.url}/dashboard/breakdown?metric=${metric}`)]);
+    const [asked] = await Promise.all([page.waitForRequest(/views\/breakdown/), scene.visit(page, `/dashboard/breakdown?metric=${metric}`)]);
     expect(new URL(asked.url()).searchParams.get('rank')).toBe(rank);
   }
   await scene.leave(page);
@@ -127,7 +127,7 @@ describe('with more values than are listed', () => {
   test('Spend says that it lists those that spend most', async () => {
     const page = await scene.page();
     await answering(page, 'spend', (answer) => ({ ...answer, rows: Array.from({ length: 200 }, (_, at) => ({ ...answer.rows[0], value: `team-${at}` })) }));
-    await page.goto(`${scene.gateway.url}/dashboard/spend?by=meta.team`);
+    await scene.visit(page, '/dashboard/spend?by=meta.team');
     await page.getByText('The 200 that spend most.').waitFor();
     await scene.leave(page);
   });
@@ -135,7 +135,7 @@ describe('with more values than are listed', () => {
   test('the foot of a breakdown does not say that it lists all', async () => {
     const page = await scene.page();
     await answering(page, 'breakdown', (answer) => ({ ...answer, rows: Array.from({ length: 1000 }, (_, at) => ({ ...answer.rows[0], value: `team-${at}` })) }));
-    await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=meta.team&metric=requests`);
+    await scene.visit(page, '/dashboard/breakdown?by=meta.team&metric=requests');
     await page.locator('table.breakdown tfoot th').getByText('20 of 1,000 or more', { exact: true }).waitFor();
     await scene.leave(page);
   });
@@ -162,7 +162,7 @@ test('a drag over the days of Spend, which has no range, does nothing', async ()
 test('the text of a chart is about its range only', async () => {
   const page = await scene.page();
   await answering(page, 'overview', (answer) => ({ ...answer, begin: null, points: [{ ...answer.points[0], at: answer.points[0].at - 20 * 60_000, requests: 1000 }, ...answer.points] }));
-  await page.goto(`${scene.gateway.url}/dashboard?since=15m`);
+  await scene.visit(page, '/dashboard?since=15m');
   await page.getByRole('img', { name: `Requests over time. ${many} requests, 0 of them errors.` }).waitFor();
   await scene.leave(page);
 });
@@ -186,7 +186,7 @@ test('while another time is loading, Overview shows the time before in its chart
 test('a chart on a logarithmic axis may have no values', async () => {
   const page = await scene.page();
   await answering(page, 'overview', (answer) => ({ ...answer, points: [] }));
-  await page.goto(`${scene.gateway.url}/dashboard`);
+  await scene.visit(page, '/dashboard');
   await page.locator('.charts svg').nth(2).waitFor();
   expect(scene.complaints).toEqual([]);
   await scene.leave(page);
@@ -195,7 +195,7 @@ test('a chart on a logarithmic axis may have no values', async () => {
 test('a failed answer is requested again, as the page says', async () => {
   const page = await scene.page();
   await page.route('**/api/views/logs*', (route) => route.abort());
-  await page.goto(`${scene.gateway.url}/dashboard/logs?from=2026-01-01&to=2126-01-01`);
+  await scene.visit(page, '/dashboard/logs?from=2026-01-01&to=2126-01-01');
   await page.getByText('This page tries again by itself').waitFor();
   await page.unrouteAll();
   await page.locator('.log-table tbody tr').first().waitFor();
@@ -204,7 +204,7 @@ test('a failed answer is requested again, as the page says', async () => {
 
 test('a page that is opened while the gateway is away says so, and loads by itself later', async () => {
   const page = await scene.browser.newPage();
-  await page.goto(`${scene.gateway.url}/dashboard`);
+  await scene.visit(page, '/dashboard');
   await page.locator('.metrics').waitFor();
   await page.route('**/*', (route) => route.abort());
   await page.getByRole('navigation').getByRole('link', { name: 'Models' }).click();
@@ -218,7 +218,7 @@ describe('counts beside the log', () => {
   const shown = async (change: (answer: any) => object, query = ''): Promise<string[]> => {
     const page = await scene.page();
     await answering(page, 'logs', change);
-    await page.goto(`${scene.gateway.url}/dashboard/logs${query}`);
+    await scene.visit(page, `/dashboard/logs${query}`);
     await page.locator('.facet').first().waitFor();
     const words = await page.locator('.facets > p').allTextContents();
     await scene.leave(page);
@@ -236,11 +236,10 @@ describe('counts beside the log', () => {
   });
 
   test('have no link for an empty text', async () => {
-    const page = await scene.open('/dashboard/logs');
-    const facet = page.locator('.facet').filter({ hasText: 'team' });
-    await facet.waitFor();
+    const page = await scene.page();
     await answering(page, 'logs', (answer) => ({ ...answer, facets: { ...answer.facets, 'meta.team': [{ value: '', count: 2 }] } }));
-    await page.reload();
+    await scene.visit(page, '/dashboard/logs');
+    const facet = page.locator('.facet').filter({ hasText: 'team' });
     await facet.getByText('(empty)').waitFor();
     expect(await facet.getByRole('link').count()).toBe(0);
     await scene.leave(page);
@@ -253,7 +252,7 @@ describe('an empty text, which no filter finds, has a name and no link', () => {
   test('among the largest values', async () => {
     const page = await scene.page();
     await answering(page, 'overview', (answer) => ({ ...answer, values: emptied(answer.values.slice(0, 1)) }));
-    await page.goto(`${scene.gateway.url}/dashboard?meta=team`);
+    await scene.visit(page, '/dashboard?meta=team');
     const list = page.locator('.top').filter({ has: page.getByLabel('Metadata key') });
     await list.getByText('(empty)').waitFor();
     expect(await list.locator('ol').getByRole('link').count()).toBe(0);
@@ -263,7 +262,7 @@ describe('an empty text, which no filter finds, has a name and no link', () => {
   test('in the spending, and in its chart', async () => {
     const page = await scene.page();
     await answering(page, 'spend', (answer) => ({ ...answer, rows: emptied(answer.rows.slice(0, 1)), points: emptied(answer.points) }));
-    await page.goto(`${scene.gateway.url}/dashboard/spend?by=meta.team`);
+    await scene.visit(page, '/dashboard/spend?by=meta.team');
     const row = page.getByRole('row', { name: '(empty)' });
     await row.waitFor();
     expect(await row.getByRole('link').count()).toBe(0);
@@ -274,7 +273,7 @@ describe('an empty text, which no filter finds, has a name and no link', () => {
   test('in a breakdown, without a second level', async () => {
     const page = await scene.page();
     await answering(page, 'breakdown', (answer) => ({ ...answer, rows: emptied(answer.rows.slice(0, 1)) }));
-    await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=meta.team&sub=model`);
+    await scene.visit(page, '/dashboard/breakdown?by=meta.team&sub=model');
     const row = page.getByRole('row', { name: '(empty)' });
     await row.waitFor();
     expect([await row.getByRole('link').count(), await row.getByRole('button').count()]).toEqual([0, 0]);
@@ -300,7 +299,7 @@ describe('without matches', () => {
   test('no sums are announced', async () => {
     const page = await scene.page();
     await answering(page, 'logs', (answer) => ({ ...answer, data: [], total: null, points: [], more: true }));
-    await page.goto(`${scene.gateway.url}/dashboard/logs?model=nobody`);
+    await scene.visit(page, '/dashboard/logs?model=nobody');
     await page.getByText('No request matches').waitFor();
     expect(await page.getByText('Adding up').count()).toBe(0);
     await scene.leave(page);
@@ -309,7 +308,7 @@ describe('without matches', () => {
   test('the page does not say so while more records are to be searched', async () => {
     const page = await scene.page();
     await answering(page, 'logs', (answer) => ({ ...answer, data: [], next: id }));
-    await page.goto(`${scene.gateway.url}/dashboard/logs?q=rare`);
+    await scene.visit(page, '/dashboard/logs?q=rare');
     await page.getByRole('link', { name: 'Older' }).waitFor();
     expect(await page.getByText('No request matches').count()).toBe(0);
     await scene.leave(page);
