@@ -22,8 +22,8 @@ export default defineConfig({
     execArgv: ['--conditions=model-gateway-source'],
     // cost: a worker for each file would load the gateway's sources and their packages 128 times, a third of the CPU of a run
     isolate: false,
-    // half of a test's time is waiting: on two cores three workers leave a quarter of the CPU idle, and four a twentieth
-    maxWorkers: Math.max(4, availableParallelism() - 1),
+    // half of a test's time is waiting: on two cores four workers leave a fifth of the CPU idle, and five a tenth. Six use all of it, and take no less time
+    maxWorkers: Math.max(5, availableParallelism() - 1),
     // safety: without it each thread that a test starts loads Node's TypeScript compiler, which is WebAssembly. Threads share parts of such code, and one
     // that ends while another compiles can end the process: "Check failed: end > addr" in WasmImportWrapperCache::Free (Node 24.21)
     env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'node-compile-cache') },
