@@ -256,7 +256,7 @@ describe('in one gateway, a worker that takes the place of another one', () => {
   });
 
   test('and that the changed config ends leaves the others serving with the former config, until the file is corrected', async ({ expect }) => {
-    stage.add('deadly', `export default { name: 'log/deadly', summary: 'ends each worker', apply({ hooks, peers }) { hooks.boot.tap(() => process.exit(9)); } };`);
+    stage.add('deadly', `export default { name: 'log/deadly', summary: 'ends each worker', apply({ hooks }) { hooks.boot.tap(() => process.exit(9)); } };`);
     const news = newsOf(gateway);
     const old = workersOf(gateway);
     change(gateway, stage.config({ use: ['./deadly.mjs'] }));

@@ -64,9 +64,11 @@ export const isAlive = (pid: number): boolean => {
     return false;
   }
 };
+
 /** Starts to listen to the gateway: returns what it has written to stderr since. */
 export function newsOf({ output }: Running): () => string {
   const before = output().stderr.length;
   return () => output().stderr.slice(before);
 }
+
 export const times = (text: string, part: string): number => text.split(part).length - 1;

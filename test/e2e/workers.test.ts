@@ -308,11 +308,11 @@ describe('without an admin key in the config', () => {
   const { server: _, ...rest } = config({}, { keys: [{ name: 'one', key: 'the-only-caller-of-the-test' }] });
   let gateway: Running;
 
-  beforeAll(async () => void (gateway = await start({ ...rest, server: { workers: 2 } })));
+  beforeAll(async () => void (gateway = await start({ ...rest, server: { workers: 3 } })));
   afterAll(async () => void (await gateway.stop()));
 
   test('a start with workers makes one admin key, and prints it once', async ({ expect }) => {
-    expect(workersOf(gateway)).toHaveLength(2);
+    expect(workersOf(gateway)).toHaveLength(3);
     await expect.poll(() => gateway.output().stderr).toContain('gwa_');
     expect(times(gateway.output().stderr, 'gwa_')).toBe(1);
     const key = /gwa_\w+/.exec(gateway.output().stderr)?.[0] ?? '';
@@ -323,7 +323,7 @@ describe('without an admin key in the config', () => {
   test('workers use, at SIGHUP, a config whose admin key could not be read before', async ({ expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
     writeFileSync(join(folder, 'admin-key'), 'short');
-    gateway.write({ ...rest, server: { workers: 2, data_dir: folder } });
+    gateway.write({ ...rest, server: { workers: 3, data_dir: folder } });
     await expect.poll(() => gateway.output().stderr).toContain('holds no admin key');
     writeFileSync(join(folder, 'admin-key'), adminKey);
     gateway.child.kill('SIGHUP');
