@@ -8,7 +8,8 @@ import { requestFor } from './workload.ts';
 
 const connections = 32;
 const rounds = 5;
-const warmUp = 20_000;
+/** V8 compiles until some 30,000 requests are served. */
+const warmUp = 40_000;
 /** A round takes some seconds. The work after a round (storing records, garbage collection of an idle heap) slows down the other lines, and was a quarter of the figure with rounds of 0.6 s. */
 const requests = 8000;
 
