@@ -1,8 +1,9 @@
 import { median, milliseconds, percentile } from './figures.ts';
 import type { Subject } from './figures.ts';
 import { startBenchGateway, startBenchProvider, startFloor } from './gateway.ts';
-import { ask, closeAll, lineTo } from './load.ts';
+import { ask, closeAll, lineTo, run } from './load.ts';
 import type { Line } from './load.ts';
+import type { Started } from './processes.ts';
 import { requestFor } from './workload.ts';
 
 const body = requestFor('plain');
@@ -17,13 +18,21 @@ async function times(line: Line, requests: number): Promise<number[]> {
   return list;
 }
 
+/** V8 compiles until some 30,000 requests are served. */
+async function warmUp(process: Started): Promise<void> {
+  const line = lineTo(process, 32);
+  await run(line, { connections: 32, requests: 40_000, bodies: [body] });
+  await process.drained?.();
+  await line.pool.close();
+}
+
 export default {
   name: 'latency',
   about: 'time added to a plain request at one connection: through it, less directly to the provider',
   async measure() {
     const provider = await startBenchProvider();
     const lines = [lineTo(provider, 1), lineTo(await startFloor(provider.url), 1), lineTo(await startBenchGateway({ upstream: provider.url }), 1)];
-    for (const line of lines) await times(line, 3000);
+    for (const { process } of lines) await warmUp(process);
     const taken = lines.map((): number[] => []);
     for (let round = 0; round < 10; round++) for (const [at, line] of lines.entries()) taken[at]?.push(...(await times(line, 300)));
     await closeAll(lines.toReversed());
