@@ -36,7 +36,7 @@ async function byPlugin(line: Line): Promise<Figure[]> {
   const before = await pluginSeconds(line.process.url);
   await run(line, load);
   const spent = Array.from(await pluginSeconds(line.process.url), ([plugin, seconds]): [string, number] => [plugin, ((seconds - (before.get(plugin) ?? 0)) * 1000) / requests]);
-  return spent.sort(([, a], [, b]) => b - a).map(([plugin, ms]) => ({ what: `plugin ${plugin}`, gateway: microseconds(ms) }));
+  return spent.sort(([, a], [, b]) => b - a).map(([plugin, ms]) => ({ what: `requests waited for plugin ${plugin}`, gateway: microseconds(ms) }));
 }
 
 /** The own time of each part, in milliseconds, without the time that the thread slept. */
