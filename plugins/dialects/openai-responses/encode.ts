@@ -181,13 +181,20 @@ class Draft {
     const include = new Set<unknown>([...listOf(rest['include']), ...listOf(this.#own['include'])]);
     // wire: a model that does not reason answers 400 "Encrypted content is not supported with this model" (OpenAI)
     if (this.#target.mapping.reasoning !== null && !this.#mayNotReason) include.add('reasoning.encrypted_content');
-    if (logprobs === true && refuses('logprobs', this.#target, this.#habits)) this.adjustments.add('logprobs', 'dropped');
-    else if (logprobs === true) include.add('message.output_text.logprobs');
-    if (topLogprobs !== null && include.has('message.output_text.logprobs')) body['top_logprobs'] = topLogprobs;
+    if (logprobs === true) include.add(likelihoods);
+    // the caller may have asked in the words of this API
+    if (include.has(likelihoods) && refuses('logprobs', this.#target, this.#habits)) {
+      include.delete(likelihoods);
+      this.adjustments.add('logprobs', 'dropped');
+    }
+    if (topLogprobs !== null && include.has(likelihoods)) body['top_logprobs'] = topLogprobs;
     else if (topLogprobs !== null) this.adjustments.add('top_logprobs', 'dropped');
     if (include.size > 0) body['include'] = [...include];
   }
 }
+
+/** The entry of `include` that asks for log probabilities. */
+const likelihoods = 'message.output_text.logprobs';
 
 /** Fields of `rest` that other methods put into the body. */
 const setApart = new Set(['verbosity', 'include', 'store']);

@@ -116,6 +116,14 @@ describe('sampling parameters', () => {
     for (const externalId of ['gpt-5.1', 'gpt-5.2-2025-12-11', 'gpt-5.4']) expect(changesOf(said, at('openai', { externalId }))).toEqual([]);
   });
 
+  it.each<[string, Partial<ChatRequest>]>([
+    ['the Responses API', { form: 'responses', native: { fields: { include: ['message.output_text.logprobs', 'a'] } } }],
+    ['chat completions', { rest: { include: ['message.output_text.logprobs', 'a'] } }],
+  ])('are dropped for a model that thinks, in the words of %s too', (_, more) => {
+    const body = bodyOf({ ...said, ...more }, at('openai', { externalId: 'gpt-5' }));
+    expect([body['include'], body['top_logprobs'], changesOf({ ...said, ...more }, at('openai', { externalId: 'gpt-5' }))]).toEqual([['a', 'reasoning.encrypted_content'], undefined, dropped]);
+  });
+
   it('follow the catalogue where a deployment does not name its model', () => {
     expect(changesOf(said, at('azure', { externalId: 'prod-1', modelId: 'gpt-5-mini' }))).toEqual(dropped);
     expect(changesOf(said, at('openai', { externalId: 'prod-1', modelId: 'gpt-5-mini' }))).toEqual([]);
