@@ -44,8 +44,8 @@ export function createAdminKey(): string {
 /** The public part of a caller's key; null where the text is not a key of this form. */
 export const prefixOf = (key: string): string | null => /^(gwk_[0-9A-Za-z]{12})_/.exec(key)?.[1] ?? null;
 
-/** The key of an `authorization` header; undefined: it has none in a valid form. */
-export const bearerOf = (header: string | undefined): string | undefined => /^Bearer ([\x21-\x7e]{1,512})$/i.exec(header ?? '')?.[1];
+/** The key of an `authorization` header; undefined: it has none in a valid form. Several spaces before it are valid (RFC 9110 §11.4). */
+export const bearerOf = (header: string | undefined): string | undefined => /^Bearer +([\x21-\x7e]{1,512})$/i.exec(header ?? '')?.[1];
 
 /** Epoch milliseconds of an ISO 8601 date (its start in UTC), or of an ISO 8601 time with a zone. Null where the text is neither, or the day does not exist. */
 export function momentOf(text: string): number | null {

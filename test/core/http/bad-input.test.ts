@@ -238,7 +238,7 @@ describe('a key', () => {
     expect((await post('{')).status).toBe(401);
   });
 
-  it.each([{ authorization: 'Bearer the-only-key-1234' }, { authorization: 'bearer the-only-key-1234' }, { 'x-api-key': 'the-only-key-1234' }])('that is right is recognised: %o', async (headers) => {
+  it.each([{ authorization: 'Bearer the-only-key-1234' }, { authorization: 'bearer the-only-key-1234' }, { authorization: 'Bearer   the-only-key-1234' }, { 'x-api-key': 'the-only-key-1234' }])('that is right is recognised: %o', async (headers) => {
     const { chat, records } = await serving({ keys });
     expect([(await chat({}, headers as unknown as Record<string, string>)).status, records[0]?.key]).toEqual([200, 'team']);
   });
