@@ -51,6 +51,7 @@ export function parseResponseRequest(given: unknown): Parsed {
   const { model, input, instructions, stream, store, previous_response_id: previous, conversation, background, tools, tool_choice: choice, ...others } = body;
   const { max_output_tokens: most, temperature, top_p: topP, parallel_tool_calls: parallel, top_logprobs: alternatives, user, text: form_, include, reasoning, stream_options: streamOptions, ...more } = others;
   refuseUnkept(conversation, background);
+  refuseSeveral(more['n']);
   const said = optional('instructions', instructions, text);
   const previousId = optional('previous_response_id', previous, text);
   const mayBeEmpty = previousId !== null || isFields(more['prompt']);
@@ -104,6 +105,11 @@ const logprobs = 'message.output_text.logprobs';
 function refuseUnkept(conversation: unknown, background: unknown): void {
   if (conversation !== undefined && conversation !== null) throw unsupported('conversation', 'The gateway keeps no conversations. Send "previous_response_id", or the items of the conversation in "input".');
   if (optional('background', background, boolean) === true) throw unsupported('background', 'The gateway answers no requests in the background. Leave out "background", or send it as false.');
+}
+
+/** A response has no place for a second answer. A provider of chat completions would give it, and the caller would pay for what nobody sees. */
+function refuseSeveral(n: unknown): void {
+  if (typeof n === 'number' && n > 1) throw unsupported('n', 'A response is one answer. Leave out "n", or send it as 1.');
 }
 
 /** Top-level fields that only this API knows, and whether a value asks for something. */

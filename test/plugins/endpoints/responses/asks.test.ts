@@ -156,6 +156,7 @@ describe('a request is refused', () => {
     ['with a reference to an item', { input: [{ type: 'item_reference', id: 'msg_1' }] }, 'unsupported_value', 'input'],
     ['with a conversation', { conversation: 'conv_1' }, 'unsupported_value', 'conversation'],
     ['to run in the background', { background: true }, 'unsupported_value', 'background'],
+    ['for several answers, of which the reply would have one', { n: 2 }, 'unsupported_value', 'n'],
     ['with a prompt of a provider', { prompt: { id: 'p1' } }, 'unsupported_value', 'prompt'],
     ['with an answer in an unknown form', { text: { format: { type: 'poem' } } }, 'invalid_value', 'text.format.type'],
     ['with a schema without a name', { text: { format: { type: 'json_schema', schema: {} } } }, 'invalid_type', 'text.format.name'],
