@@ -1,9 +1,11 @@
 /** Bodies as they are stored and shown: the request in the shape of the public API, the answer as its choices. */
 import { parameterNames } from '../../../../core/chat.ts';
 import type { ChatRequest, EmbeddingAsk } from '../../../../core/chat.ts';
+import { mask } from '../../../../core/secret.ts';
 import { outlineOf } from '../../../../core/wire/outline.ts';
 import type { OutlineEntry } from '../../../../core/wire/outline.ts';
 import type { FoldedChoice, Reply } from '../../../../core/pipeline/reply.ts';
+import { isClientSetting } from '../../../dialects/families/client-settings.ts';
 
 /** Fields of a request that are shown as the caller could have sent them, by their names in the public API. */
 const sent = [
@@ -26,7 +28,8 @@ export function requestBody(request: ChatRequest): Record<string, unknown> {
   if (includeUsage) add('stream_options', { include_usage: true });
   if (reasoning.maxTokens === null) add('reasoning_effort', reasoning.effort);
   for (const [name, field] of sent) add(name, request[field]);
-  for (const name of Object.keys(rest)) add(name, rest[name]);
+  // safety: these may hold a secret of the caller, which no provider gets
+  for (const name of Object.keys(rest)) add(name, isClientSetting(name) ? mask : rest[name]);
   if (reasoning.maxTokens !== null) add('reasoning', { ...(reasoning.effort !== null && { effort: reasoning.effort }), max_tokens: reasoning.maxTokens, ...(rest['reasoning'] as object | undefined) });
   add('native', native?.fields);
   add('door', door);

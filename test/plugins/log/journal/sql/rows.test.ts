@@ -86,6 +86,12 @@ describe('a record in parts', () => {
     expect(rowOf({ payload: JSON.stringify(older), parts, isInterrupted: false }).request).toMatchObject({ door: null, prompt_start: null });
   });
 
+  test('keeps no key or header that the caller wrote into the body for another server', () => {
+    const rest = { top_k: 4, api_key: 'sk-of-caller', extra_headers: { authorization: 'Bearer of-caller' } };
+    const { body } = rowOfFrame(finishedFrameWithBodies({ ...record('hello'), request: { ...request('hello'), rest } }));
+    expect(JSON.parse(body?.request ?? '')).toMatchObject({ top_k: 4, api_key: '[redacted]', extra_headers: '[redacted]' });
+  });
+
   test('is cleaned of characters that a database refuses', () => {
     const { request: row, body } = rowOfFrame(finishedFrameWithBodies({ ...record('nul \0 and half \ud83d'), error: { code: 'x', message: '\0', plugin: null } }));
     expect(JSON.parse(body?.request ?? '')).toMatchObject({ messages: [{ content: 'nul \ufffd and half \ufffd' }] });
