@@ -6,7 +6,7 @@ import type { Provider } from '../../../core/config.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { partsOf, turnsOf } from '../../../core/wire/turns.ts';
-import { withAllowedTools } from '../families/allowed-tools.ts';
+import { forcesNothing, withAllowedTools } from '../families/allowed-tools.ts';
 import { isVertex } from '../families/vertex.ts';
 import { CallIds } from '../families/call-ids.ts';
 import { beganWithoutThinking, claudeTerms, type ClaudeTerms } from '../families/claude.ts';
@@ -77,6 +77,7 @@ function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
     beganWithoutThinking: beganWithoutThinking(conversation.turns, (message) => thinkingOf(message, target).length > 0),
   });
   for (const { parameter, change } of terms.adjustments) writing.adjust(parameter, change);
+  if (forcesNothing(request)) writing.adjust('tool_choice', 'dropped');
   const system = blocksOf(conversation.system, writing);
   const messages = encodeTurns(mayInstructLater(request, target) ? turnsWithInstructions(request.messages.map(withMarkedPart)) : conversation.turns, { target, writing, thinks: terms.thinks });
   // wire: a request without a user message is a 400 (Anthropic: Messages), so instructions alone go out as a user message

@@ -4,7 +4,7 @@ import type { ChatRequest, Message } from '../../../core/chat.ts';
 import { asGiven } from '../../../core/wire/json.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { isFields } from '../../../core/wire/fields.ts';
-import { withAllowedTools } from '../families/allowed-tools.ts';
+import { forcesNothing, withAllowedTools } from '../families/allowed-tools.ts';
 import { claudeSchema, needsTool } from '../families/claude-schema.ts';
 import { beganWithoutThinking, claudeTerms } from '../families/claude.ts';
 import { refuseSeveral } from '../families/one-answer.ts';
@@ -71,6 +71,7 @@ class Draft {
     const form = this.#form();
     const isNative = form?.forced === 'schema' && takesSchemasHere(this.#target) && !needsTool(form.schema);
     const plan = planTools(request, { target: this.#target, answer: isNative ? null : form, cachePoints, adjust });
+    if (forcesNothing(request)) adjust('tool_choice', 'dropped');
     const conversation = readConversation(request.messages);
     const terms = this.#model.family === 'claude' ? this.#claude(plan, conversation) : this.#another();
     const { system, messages } = encodeConversation(conversation, { target: this.#target, hasTools: plan.tools.length > 0, thinks: terms.thinks, cachePoints, adjust });

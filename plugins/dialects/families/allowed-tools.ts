@@ -21,6 +21,9 @@ export function withAllowedTools(request: ChatRequest): ChatRequest {
   return { ...request, tools: tools.length === 0 ? null : tools, toolChoice: tools.length === 0 ? null : mode };
 }
 
+/** Whether the caller forces a call where there is no tool. Such a choice is left out, and named. */
+export const forcesNothing = ({ tools, toolChoice }: ChatRequest): boolean => (tools ?? []).length === 0 && toolChoice !== null && toolChoice !== 'auto' && toolChoice !== 'none';
+
 /** The name of a function, or the type of a tool of another kind. */
 const keyOf = ({ type, function: described }: Fields): unknown => fieldsOf(described)['name'] ?? type;
 

@@ -5,7 +5,7 @@ import { asGiven } from '../../../core/wire/json.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
-import { withAllowedTools } from '../families/allowed-tools.ts';
+import { forcesNothing, withAllowedTools } from '../families/allowed-tools.ts';
 import { isVertex } from '../families/vertex.ts';
 import { pathOf } from './address.ts';
 import { encodeConversation } from './contents.ts';
@@ -150,7 +150,7 @@ class Draft {
     if (toolChoice === null) return;
     const functionCallingConfig = callingOf(toolChoice);
     if (tools !== null && tools.length > 0) body['toolConfig'] = { functionCallingConfig };
-    else if (toolChoice !== 'auto' && toolChoice !== 'none') this.adjustments.add('tool_choice', 'dropped');
+    else if (forcesNothing(this.#request)) this.adjustments.add('tool_choice', 'dropped');
   }
 
   #setFormat(config: Record<string, unknown>, { type, json_schema: wanted }: ResponseFormat): void {

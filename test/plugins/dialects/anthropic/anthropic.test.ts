@@ -234,6 +234,10 @@ describe('tools', () => {
     expect(bodyOf({ tools: [], toolChoice: 'auto', parallelToolCalls: false })).not.toMatchObject({ tool_choice: {} });
   });
 
+  it.each<ChatRequest['toolChoice']>(['required', { type: 'function', function: { name: 'weather' } }])('cannot be forced where there are none, and the reply says so: %j', (toolChoice) => {
+    expect(changesOf({ toolChoice })).toEqual(['tool_choice dropped']);
+  });
+
   it('cannot be forced while thinking', () => {
     const said: Partial<ChatRequest> = { tools: [weather], toolChoice: 'required' };
     expect(bodyOf(said, { ...sonnet, reasoning: { effort: 'low' } })).toMatchObject({ tool_choice: { type: 'auto' }, thinking: { type: 'enabled', budget_tokens: 2048 } });

@@ -203,6 +203,10 @@ describe('tools', () => {
     expect(refusalOf({ tools: [tide], toolChoice: { type: 'allowed_tools' } })).toMatchObject({ status: 400, param: 'tool_choice' });
   });
 
+  it('cannot be forced where there are none, and the reply says so', () => {
+    expect(changesOf({ toolChoice: 'required' })).toEqual(['tool_choice: dropped']);
+  });
+
   it.each([llama, 'anthropic.claude-opus-5-5'])('are not forced on %s, and the reply says so', (externalId) => {
     const said: Partial<ChatRequest> = { tools: [tide], toolChoice: 'required' };
     expect(bodyOf(said, externalId)['toolConfig']).toEqual({ tools: [tideSpec] });
