@@ -10,6 +10,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { billed, invalidAnswer, sanitise } from '../../../core/wire/upstream-error.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { parseAnswer } from '../../../core/wire/json.ts';
+import { answerTool } from '../families/answer-tool.ts';
 import { callIdFrom } from '../families/call-ids.ts';
 import { decodeAnswerError, isError } from './error.ts';
 import { toLogprobs } from './logprobs.ts';
@@ -40,6 +41,8 @@ interface Choice {
   length: number;
   readonly callIds: Set<string>;
   images: number;
+  /** The answer has come by the answer tool. */
+  isAnswered: boolean;
   /** The answer has sound. */
   isSpoken: boolean;
   /** The last image among the thoughts, which may be a draft. */
@@ -160,7 +163,10 @@ function addCandidate(answer: AnswerState, { candidate, at, source }: CandidateP
   const choice = choiceOf(answer, typeof index === 'number' ? index : at);
   // safety: no chunk may follow the finish of its choice; the record and the reply would have text after their end
   if (choice.isFinished) return;
-  for (const part of listOf(fieldsOf(content)['parts'])) if (isFields(part)) addPart(answer, choice, { part, source });
+  const parts = listOf(fieldsOf(content)['parts']).filter(isFields);
+  // words beside the JSON of the answer tool would make it no JSON
+  const isByTool = parts.some(isAnswer);
+  for (const part of parts) if (!isByTool || part['text'] === undefined || part['thought'] === true) addPart(answer, choice, { part, source });
   const logprobs = isFields(logprobsResult) ? toLogprobs(logprobsResult) : null;
   if (logprobs !== null) answer.out.push({ type: 'extra', choice: choice.at, on: 'choice', field: 'logprobs', value: logprobs });
   if (isSaid(finishReason)) addFinish(answer, choice, { word: finishReason, message: finishMessage });
@@ -170,7 +176,7 @@ function choiceOf(answer: AnswerState, at: number): Choice {
   const known = answer.choices[at];
   if (known !== undefined) return known;
   if (!Number.isInteger(at) || at < 0 || at >= mostChoices) throw invalidAnswer(`a candidate with the index ${at}`);
-  const choice: Choice = { at, length: 0, callIds: new Set(), images: 0, isSpoken: false, draft: null, details: 0, open: null, isStopped: false, isFinished: false };
+  const choice: Choice = { at, length: 0, callIds: new Set(), images: 0, isAnswered: false, isSpoken: false, draft: null, details: 0, open: null, isStopped: false, isFinished: false };
   answer.choices[at] = choice;
   return choice;
 }
@@ -184,13 +190,22 @@ interface PartPlace {
 function addPart(answer: AnswerState, choice: Choice, place: PartPlace): void {
   const { functionCall, inlineData, text, thought, thoughtSignature } = place.part;
   const signature = typeof thoughtSignature === 'string' ? thoughtSignature : '';
-  if (isFields(functionCall)) {
+  if (isAnswer(place.part)) addAnswer(answer, choice, fieldsOf(functionCall));
+  else if (isFields(functionCall)) {
     const id = addCall(answer, choice, { call: functionCall, source: place.source });
     if (id !== null) addSignature(answer, choice, { signature, place: { part: 'call', id } });
   } else if (isFields(inlineData) && thought === true) choice.draft = { image: inlineData, signature };
   else if (isFields(inlineData)) addImage(answer, choice, { image: inlineData, signature });
   else if (thought === true) addThought(answer, choice, { text: typeof text === 'string' ? text : '', signature });
   else addText(answer, choice, { text: typeof text === 'string' ? text : '', signature });
+}
+
+const isAnswer = ({ functionCall }: Fields): boolean => fieldsOf(functionCall)['name'] === answerTool;
+
+/** Sends the input of the answer tool as the text of the answer. A second call of it is ignored. */
+function addAnswer(answer: AnswerState, choice: Choice, { args }: Fields): void {
+  if (!choice.isAnswered) addText(answer, choice, { text: JSON.stringify(fieldsOf(args)), signature: '' });
+  choice.isAnswered = true;
 }
 
 interface SignedWords {

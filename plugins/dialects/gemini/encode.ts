@@ -4,8 +4,9 @@ import type { ChatRequest, ResponseFormat, Tool, ToolChoice } from '../../../cor
 import { asGiven } from '../../../core/wire/json.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import type { Fields } from '../../../core/wire/fields.ts';
+import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
 import { forcesNothing, withAllowedTools } from '../families/allowed-tools.ts';
+import { answerTool } from '../families/answer-tool.ts';
 import { isVertex } from '../families/vertex.ts';
 import { pathOf } from './address.ts';
 import { encodeConversation } from './contents.ts';
@@ -60,11 +61,13 @@ class Draft {
   readonly #request: ChatRequest;
   readonly #target: Target;
   readonly #model: ModelClass;
+  readonly #place: FormPlace;
 
   constructor(request: ChatRequest, target: Target) {
     this.#request = request;
     this.#target = target;
     this.#model = classOf(target);
+    this.#place = this.#model.takesFormBesideTools === true ? 'field' : placeBesideTools(request);
   }
 
   body(): Fields {
@@ -74,7 +77,7 @@ class Draft {
     const body: Record<string, unknown> = { contents };
     if (system.length > 0) body['systemInstruction'] = { parts: system };
     // wire: an empty list of declarations is a 400, and so is a `toolConfig` without declarations (Gemini API, as of 2026-11)
-    if (tools !== null && tools.length > 0) body['tools'] = [{ functionDeclarations: tools.map((tool, at) => this.#declare(tool, at)) }];
+    if (tools !== null && tools.length > 0) body['tools'] = [{ functionDeclarations: [...tools.map((tool, at) => this.#declare(tool, at)), ...this.#answerTool()] }];
     this.#setChoice(body);
     const config = this.#config();
     this.#setOwn(body, config);
@@ -88,7 +91,7 @@ class Draft {
     this.#setConditional(config);
     const { stop, responseFormat } = this.#request;
     if (stop !== null) config['stopSequences'] = typeof stop === 'string' ? [stop] : stop;
-    if (responseFormat !== null) this.#setFormat(config, responseFormat);
+    if (responseFormat !== null && this.#place === 'field') this.#setFormat(config, responseFormat);
     const { config: thinking, adjustment } = planThinking(this.#target, this.#model, this.#request.maxTokens);
     if (thinking !== undefined) config['thinkingConfig'] = thinking;
     if (adjustment !== undefined) this.adjustments.add(adjustment.parameter, adjustment.change);
@@ -127,14 +130,22 @@ class Draft {
       throw new GatewayError('unsupported_value', `"tools[${at}].type" must be "function": this provider takes no tool of type "${type}".`, { param: `tools[${at}].type` });
     }
     const { name, description, parameters: schema, strict } = called;
+    if (name === answerTool) throw new GatewayError('invalid_value', `The tool name "${answerTool}" is reserved. Choose another.`, { param: `tools[${at}].function.name` });
     if (strict === true) this.adjustments.add('tools.function.strict', 'dropped');
     if ('cache_control' in tool) this.adjustments.add('tools.cache_control', 'dropped');
     return { name, ...(typeof description === 'string' && { description }), ...(schema !== undefined && schema !== null && this.#parameters(schema)) };
   }
 
-  #parameters(schema: object): Fields {
+  #answerTool(): readonly Fields[] {
+    const schema = this.#request.responseFormat?.json_schema?.schema;
+    if (this.#place !== 'tool' || schema === undefined || schema === null) return [];
+    const description = 'Gives the answer. Call it once, with the whole answer as its arguments, in place of writing the answer as text.';
+    return [{ name: answerTool, description, ...this.#parameters(schema, 'response_format.json_schema') }];
+  }
+
+  #parameters(schema: object, parameter = 'tools.function.parameters'): Fields {
     if (this.#model.takesJsonSchema === true) return { parametersJsonSchema: schema };
-    const reduced = this.#reduced(schema, 'tools.function.parameters');
+    const reduced = this.#reduced(schema, parameter);
     // wire: an object schema without properties is a 400 (Gemini API: error text "should be non-empty for OBJECT type"); leaving it out means the same
     return 'properties' in reduced ? { parameters: reduced } : {};
   }
@@ -147,7 +158,8 @@ class Draft {
 
   #setChoice(body: Record<string, unknown>): void {
     const { tools, toolChoice } = this.#request;
-    if (toolChoice === null) return;
+    if (this.#place === 'tool') body['toolConfig'] = { functionCallingConfig: { mode: 'ANY', ...(toolChoice === 'none' && { allowedFunctionNames: [answerTool] }) } };
+    if (toolChoice === null || this.#place === 'tool') return;
     const functionCallingConfig = callingOf(toolChoice);
     if (tools !== null && tools.length > 0) body['toolConfig'] = { functionCallingConfig };
     else if (forcesNothing(this.#request)) this.adjustments.add('tool_choice', 'dropped');
@@ -164,6 +176,17 @@ class Draft {
     if (this.#model.takesJsonSchema === true) config['responseJsonSchema'] = schema;
     else config['responseSchema'] = this.#reduced(schema, 'response_format.json_schema');
   }
+}
+
+/** How the model learns the form of its answer: by a field, by the input of the answer tool, or not at all, because the answer is a call of the caller's tool. */
+type FormPlace = 'field' | 'tool' | 'none';
+
+/** The place for models that take no form beside tools. JSON without a schema stays a field, which they refuse: a tool whose input has no properties gets none. */
+function placeBesideTools({ tools, toolChoice, responseFormat }: ChatRequest): FormPlace {
+  const isAsked = tools !== null && tools.length > 0 && responseFormat !== null && responseFormat.type !== 'text';
+  if (!isAsked) return 'field';
+  if (toolChoice === 'required' || (typeof toolChoice === 'object' && toolChoice !== null)) return 'none';
+  return isFields(fieldsOf(responseFormat.json_schema?.schema)['properties']) ? 'tool' : 'field';
 }
 
 const isWords = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((word) => typeof word === 'string');

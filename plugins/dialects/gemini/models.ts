@@ -20,6 +20,8 @@ export interface ModelClass {
   readonly needsSignatures?: true;
   /** wire: takes JSON Schema (Gemini API: Structured outputs, from Gemini 2.5). Other models take an OpenAPI subset. */
   readonly takesJsonSchema?: true;
+  /** wire: takes a form of the answer beside tools. Models before Gemini 3 answer 400 "Function calling with a response mime type: 'application/json' is unsupported" (BerriAI/litellm#18621, pydantic/pydantic-ai#5225, 2026-04). */
+  readonly takesFormBesideTools?: true;
   /** The model takes no penalties: nowhere, or not at AI Studio. wire: any but 0 is a 400 "Penalty is not enabled for this model" (google-gemini/cookbook#1290, 2026-07; vercel/ai#8943; on Vertex AI Gemini 2.5 takes them: BerriAI/litellm#16031). */
   readonly refusesPenalties?: 'everywhere' | 'at-studio';
   /** wire: Gemma has no system instruction (Gemma: Prompt structure). The instructions then go into the first user turn. */
@@ -30,7 +32,7 @@ export interface ModelClass {
 const efforts = (...[none, minimal, low, medium, high, xhigh]: readonly [Thinking, Thinking, Thinking, Thinking, Thinking, Thinking]): ModelClass['efforts'] => ({ none, minimal, low, medium, high, xhigh });
 
 const generation2 = { takesJsonSchema: true, refusesPenalties: 'at-studio' } as const;
-const generation3 = { needsSignatures: true, takesJsonSchema: true, refusesPenalties: 'everywhere' } as const;
+const generation3 = { needsSignatures: true, takesJsonSchema: true, takesFormBesideTools: true, refusesPenalties: 'everywhere' } as const;
 const always = { alwaysThinks: true, thinksUnasked: true } as const;
 
 /** wire: 2.5 models take budgets, and 3.x models levels. Thinking of 2.5 Pro and of 3.x cannot be turned off; `minimal` of 3.x Flash comes next to it, and is what `none` means there (Gemini API: Thinking). */

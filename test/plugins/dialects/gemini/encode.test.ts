@@ -245,6 +245,7 @@ describe('tools', () => {
   });
 
   it.each<[string, Partial<ChatRequest>, string]>([
+    ['a tool with the name of the answer tool', { tools: [{ type: 'function', function: { name: 'answer_in_json' } }] }, 'tools[0].function.name'],
     ['a tool of another kind', { tools: [tool, { type: 'web_search' }] }, 'tools[1].type'],
     ['a choice of another kind', { tools: [tool], toolChoice: { type: 'allowed_tools' } }, 'tool_choice'],
     ['a call of another kind', { messages: [user('Hi'), { role: 'assistant', tool_calls: [{ id: 'c', type: 'custom' } as never] }] }, 'messages[1].tool_calls[0].type'],
@@ -324,6 +325,36 @@ describe('the form of an answer', () => {
     expect(configOf(wanted(schema), old)).toEqual({ responseMimeType: 'application/json', responseSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } });
     expect(configOf(wanted(undefined))).toEqual({ responseMimeType: 'application/json' });
     expect(configOf({ responseFormat: { type: 'text' } })).toBeUndefined();
+  });
+
+  describe('beside tools, which models before Gemini 3 refuse', () => {
+    const beside = (toolChoice: ChatRequest['toolChoice'], wishes?: TargetWishes): unknown[] => {
+      const { tools, toolConfig, generationConfig } = bodyOf({ ...wanted(schema), tools: [tool], toolChoice }, wishes) as any;
+      return [tools[0].functionDeclarations.map(({ name }: { name: string }) => name), toolConfig?.functionCallingConfig, generationConfig?.responseMimeType];
+    };
+
+    it.each([[null, { mode: 'ANY' }], ['auto', { mode: 'ANY' }], ['none', { mode: 'ANY', allowedFunctionNames: ['answer_in_json'] }]] as const)('is the input of a tool of its own: tool_choice %s', (toolChoice, calling) => {
+      expect(beside(toolChoice)).toEqual([['weather', 'answer_in_json'], calling, undefined]);
+      expect(changesOf({ ...wanted(schema), tools: [tool], toolChoice })).toEqual([]);
+    });
+
+    it('has its schema in that tool', () => {
+      const { tools } = bodyOf({ ...wanted(schema), tools: [tool] }) as any;
+      expect(tools[0].functionDeclarations[1]).toMatchObject({ description: expect.any(String), parametersJsonSchema: schema });
+    });
+
+    it('is left out where the caller forces a call, which is the answer', () => {
+      expect(beside('required')).toEqual([['weather'], { mode: 'ANY' }, undefined]);
+      expect(beside({ type: 'function', function: { name: 'weather' } })).toEqual([['weather'], { mode: 'ANY', allowedFunctionNames: ['weather'] }, undefined]);
+    });
+
+    it('is a field for Gemini 3', () => {
+      expect(beside('auto', { externalId: 'gemini-3.5-flash' })).toEqual([['weather'], { mode: 'AUTO' }, 'application/json']);
+    });
+
+    it('without a schema goes out as it is, because a tool without properties would get no input', () => {
+      expect(bodyOf({ responseFormat: { type: 'json_object' }, tools: [tool] })).toMatchObject({ tools: [{ functionDeclarations: [{ name: 'weather' }] }], generationConfig: { responseMimeType: 'application/json' } });
+    });
   });
 });
 

@@ -203,3 +203,17 @@ it('a stream keeps the digits of a long number in a call, like a plain answer', 
   expect(chunks).toContainEqual({ type: 'tool-delta', choice: 0, index: 0, arguments: '{"id":12345678901234567890}' });
   expect(gemini.decodeBody(parseAnswer(event), targetOf('gemini'))).toEqual(chunks);
 });
+
+describe('an answer by the answer tool', () => {
+  const given = { functionCall: { name: 'answer_in_json', args: { city: 'Rome' } }, thoughtSignature: 'sealed' };
+  const chunksOf = (...parts: object[]): Chunk[] => gemini.decodeBody({ responseId: 'r', candidates: [{ content: { parts }, finishReason: 'STOP' }] }, target).filter(({ type }) => type !== 'usage');
+  const json: Chunk[] = [{ type: 'text-delta', choice: 0, text: '{"city":"Rome"}' }, { type: 'finish', choice: 0, reason: 'completed', native: 'STOP' }];
+
+  it('is a text, and no call', () => expect(chunksOf(given)).toEqual(json));
+  it('has no words beside it, which would be no JSON', () => expect(chunksOf({ text: 'Here it is.' }, given)).toEqual(json));
+  it('is given once', () => expect(chunksOf(given, given)).toEqual(json));
+
+  it('ends with calls where the model calls other tools too', () => {
+    expect(chunksOf(given, call('weather')).map(({ type, ...chunk }) => [type, 'reason' in chunk && chunk.reason])).toEqual([['text-delta', false], ['tool-start', false], ['tool-delta', false], ['finish', 'tool_calls']]);
+  });
+});
