@@ -2,6 +2,7 @@
 import { parameterNames } from '../../../../core/chat.ts';
 import type { ChatRequest, EmbeddingAsk } from '../../../../core/chat.ts';
 import { mask } from '../../../../core/secret.ts';
+import type { Fields } from '../../../../core/wire/fields.ts';
 import { outlineOf } from '../../../../core/wire/outline.ts';
 import type { OutlineEntry } from '../../../../core/wire/outline.ts';
 import type { FoldedChoice, Reply } from '../../../../core/pipeline/reply.ts';
@@ -28,13 +29,16 @@ export function requestBody(request: ChatRequest): Record<string, unknown> {
   if (includeUsage) add('stream_options', { include_usage: true });
   if (reasoning.maxTokens === null) add('reasoning_effort', reasoning.effort);
   for (const [name, field] of sent) add(name, request[field]);
-  // safety: these may hold a secret of the caller, which no provider gets
-  for (const name of Object.keys(rest)) add(name, isClientSetting(name) ? mask : rest[name]);
+  const others = masked(rest);
+  for (const name of Object.keys(others)) add(name, others[name]);
   if (reasoning.maxTokens !== null) add('reasoning', { ...(reasoning.effort !== null && { effort: reasoning.effort }), max_tokens: reasoning.maxTokens, ...(rest['reasoning'] as object | undefined) });
-  add('native', native?.fields);
+  add('native', native === undefined ? undefined : masked(native.fields));
   add('door', door);
   return body;
 }
+
+/** safety: fields for another server may hold a secret of the caller, which no provider gets either. */
+const masked = (fields: Fields): Fields => (Object.keys(fields).some(isClientSetting) ? Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, isClientSetting(name) ? mask : value])) : fields);
 
 const askBody = (model: string, { inputs, dimensions, format }: EmbeddingAsk): Record<string, unknown> =>
   ({ model, input: inputs.length === 1 ? inputs[0] : inputs, ...(dimensions !== null && { dimensions }), ...(format !== 'float' && { encoding_format: format }) });

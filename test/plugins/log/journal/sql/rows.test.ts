@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readRecord, rowOf } from '../../../../../plugins/log/journal/sql/rows.ts';
+import type { ChatRequest } from '../../../../../core/chat.ts';
 import type { RequestRecord } from '../../../../../core/pipeline/context.ts';
 import { recordFields } from '../../../../../core/log/fields.ts';
 import { promptStartOf } from '../../../../../plugins/log/journal/write/prompt-start.ts';
@@ -87,9 +88,11 @@ describe('a record in parts', () => {
   });
 
   test('keeps no key or header that the caller wrote into the body for another server', () => {
-    const rest = { top_k: 4, api_key: 'sk-of-caller', extra_headers: { authorization: 'Bearer of-caller' } };
-    const { body } = rowOfFrame(finishedFrameWithBodies({ ...record('hello'), request: { ...request('hello'), rest } }));
-    expect(JSON.parse(body?.request ?? '')).toMatchObject({ top_k: 4, api_key: '[redacted]', extra_headers: '[redacted]' });
+    const given = { top_k: 4, api_key: 'sk-of-caller', extra_headers: { authorization: 'Bearer of-caller' } };
+    const kept = { top_k: 4, api_key: '[redacted]', extra_headers: '[redacted]' };
+    const bodyOf = (more: Partial<ChatRequest>): unknown => JSON.parse(rowOfFrame(finishedFrameWithBodies({ ...record('hello'), request: { ...request('hello'), ...more } })).body?.request ?? '');
+    expect(bodyOf({ rest: given })).toMatchObject(kept);
+    expect(bodyOf({ native: { fields: given } })).toMatchObject({ native: kept });
   });
 
   test('is cleaned of characters that a database refuses', () => {
