@@ -140,11 +140,14 @@ export function callNames(tools: readonly Tool[] | null): ReadonlyMap<string, Ca
   return names;
 }
 
+/** wire: a response does not repeat the credentials of an MCP server (OpenAI: Remote MCP). */
+const shown = (tool: Fields): Fields => (tool['type'] === 'mcp' ? without(tool, 'headers', 'authorization') : tool);
+
 /** The tools of the request as the caller declared them. */
 export const declared = (tools: readonly Tool[] | null): readonly Fields[] =>
   (tools ?? []).flatMap(({ type, native, function: described, ...more }): readonly Fields[] => {
     if (native?.fields['additional'] === true) return [];
-    if (described === undefined) return [native?.fields ?? { type, ...more }];
+    if (described === undefined) return [shown(native?.fields ?? { type, ...more })];
     const { namespace } = native?.fields ?? {};
     if (namespace !== undefined) return typeof namespace === 'string' ? [] : [fieldsOf(namespace)];
     if (native?.fields['type'] !== undefined) return [native.fields];

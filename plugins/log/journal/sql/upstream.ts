@@ -14,13 +14,14 @@ interface Told extends Omit<UpstreamRequest, 'body'> {
 
 type Stored = Omit<UpstreamRequest, 'body'> & { readonly body: Difference };
 
-/** The text for the journal; empty where no provider was asked. */
-export function sentText({ sent = [] }: Pick<RequestRecord, 'sent'>): string {
+/** The text for the journal; empty where no provider was asked. @param safe returns a body without credentials */
+export function sentText({ sent = [] }: Pick<RequestRecord, 'sent'>, safe: (body: string) => string): string {
   if (sent.length === 0) return '';
   const told: Told[] = [];
   let bodies = '';
   for (const { at, requests } of sent) {
-    for (const { method, url, headers, body } of requests) {
+    for (const { method, url, headers, body: asSent } of requests) {
+      const body = safe(asSent);
       told.push({ attempt: at + 1, method, url, headers, length: body.length });
       bodies += body;
     }

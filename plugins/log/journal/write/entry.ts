@@ -9,6 +9,7 @@ import { clientRequestIdOf, recordedAddress, recordedModel, recordedPath, userAg
 import { reasoningOf } from '../../../../core/pipeline/reply.ts';
 import type { Reply } from '../../../../core/pipeline/reply.ts';
 import { orderedBody, requestBody, responseBody } from '../sql/bodies.ts';
+import { credentialsIn, redacted } from './credentials.ts';
 import { IN_PARTS, STARTED, WITH_SENT } from './frames.ts';
 import type { Frame, Parts } from './frames.ts';
 import { sentText } from '../sql/upstream.ts';
@@ -117,7 +118,9 @@ export const finishedFrame = (record: RequestRecord): Frame => frameOf(record, c
 /** The end of a request as a frame, with bodies. Throws where a body holds a value that JSON cannot write. */
 export function finishedFrameWithBodies(record: RequestRecord): Frame {
   const { request, response, reasoningContent } = record;
-  const bodies = { sent: sentText(record), request: request === null ? '' : JSON.stringify(requestBody(request)), response: response === null ? '' : JSON.stringify(request?.form === undefined ? responseBody(response.choices) : orderedBody(response)) };
+  const credentials = request === null ? [] : credentialsIn(request);
+  const safe = (json: string): string => redacted(json, credentials);
+  const bodies = { sent: sentText(record, safe), request: request === null ? '' : safe(JSON.stringify(requestBody(request))), response: response === null ? '' : JSON.stringify(request?.form === undefined ? responseBody(response.choices) : orderedBody(response)) };
   // cost: the choices hold the reasoning already, so it is not written a second time
   const isSaid = response === null || reasoningOf(response.choices) === reasoningContent;
   const columns = columnsOf(record, promptStartOf(request));

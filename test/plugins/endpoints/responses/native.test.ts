@@ -35,6 +35,14 @@ describe('a request', () => {
     expect(sent).toEqual({ ...body, tools: undefined });
   });
 
+  it('has the credentials of an MCP server, which the response does not repeat', async () => {
+    const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
+    const server = { type: 'mcp', server_label: 's', server_url: 'https://mcp.example/sse' };
+    const tools = [{ ...server, headers: { Authorization: 'Bearer of-mcp' }, authorization: 'oauth-of-mcp' }];
+    const response = await respond(gateway, { model: 'native', tools });
+    expect([up.asked[0]?.json['tools'], response['tools']]).toEqual([tools, [server]]);
+  });
+
   it('has the effort max, which other formats do not have', async () => {
     const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
     const reply = await ask(gateway, { model: 'native', reasoning: { effort: 'max' } });

@@ -41,7 +41,7 @@ describe('a difference', () => {
     const inputs = Array.from({ length: 400 }, (_, at) => `Text ${at}. ${'Lorem ipsum dolor sit amet. '.repeat(20)}`);
     const request = JSON.stringify({ model: 'm', input: inputs });
     const bodies = inputs.map((inputText) => JSON.stringify({ inputText }));
-    const sent = sentText({ sent: [{ at: 0, requests: bodies.map((body) => ({ method: 'POST', url: 'https://x.example', headers: {}, body })) }] });
+    const sent = sentText({ sent: [{ at: 0, requests: bodies.map((body) => ({ method: 'POST', url: 'https://x.example', headers: {}, body })) }] }, (body) => body);
     const msOf = (act: () => unknown): number => {
       const started = performance.now();
       act();

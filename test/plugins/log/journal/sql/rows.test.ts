@@ -3,6 +3,7 @@ import { readRecord, rowOf } from '../../../../../plugins/log/journal/sql/rows.t
 import type { ChatRequest } from '../../../../../core/chat.ts';
 import type { RequestRecord } from '../../../../../core/pipeline/context.ts';
 import { recordFields } from '../../../../../core/log/fields.ts';
+import { upstreamOf } from '../../../../../plugins/log/journal/sql/upstream.ts';
 import { promptStartOf } from '../../../../../plugins/log/journal/write/prompt-start.ts';
 import { finishedFrame, finishedFrameWithBodies } from '../../../../../plugins/log/journal/write/entry.ts';
 import type { Frame } from '../../../../../plugins/log/journal/write/frames.ts';
@@ -93,6 +94,17 @@ describe('a record in parts', () => {
     const bodyOf = (more: Partial<ChatRequest>): unknown => JSON.parse(rowOfFrame(finishedFrameWithBodies({ ...record('hello'), request: { ...request('hello'), ...more } })).body?.request ?? '');
     expect(bodyOf({ rest: given })).toMatchObject(kept);
     expect(bodyOf({ native: { fields: given } })).toMatchObject({ native: kept });
+  });
+
+  test('keeps no credential of an MCP server, neither of the request nor of what was sent', () => {
+    const tool = { type: 'mcp', server_url: 'https://mcp.example/sse', headers: { Authorization: 'Bearer of-mcp', kind: 'user' }, authorization: 'oauth-of-mcp' };
+    const mcp_servers = [{ type: 'url', url: 'https://mcp.example/b', authorization_token: 'token-of-mcp' }];
+    const asSent = { messages: [{ role: 'user', content: 'hello' }], tools: [tool], mcp_servers };
+    const sent = [{ at: 0, requests: [{ method: 'POST', url: 'https://up.example', headers: {}, body: JSON.stringify(asSent) }] }];
+    const { body } = rowOfFrame(finishedFrameWithBodies({ ...record('hello'), sent, request: { ...request('hello'), tools: [{ type: 'mcp', native: { fields: tool } }], native: { fields: { mcp_servers } } } }));
+    const kept = { tools: [{ ...tool, headers: { Authorization: '[redacted]', kind: '[redacted]' }, authorization: '[redacted]' }], mcp_servers: [{ ...mcp_servers[0], authorization_token: '[redacted]' }] };
+    expect(upstreamOf(body?.upstream ?? '', body?.request ?? '')[0]?.body).toEqual({ ...asSent, ...kept });
+    expect(JSON.parse(body?.request ?? '')).toMatchObject({ messages: [{ role: 'user' }], tools: [{ native: { fields: kept.tools[0] } }], native: { mcp_servers: kept.mcp_servers } });
   });
 
   test('is cleaned of characters that a database refuses', () => {

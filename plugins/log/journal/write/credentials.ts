@@ -1,0 +1,34 @@
+/**
+ * The credentials in a request with which its provider asks other servers: the headers and tokens of MCP servers (OpenAI: Remote MCP;
+ * Anthropic: MCP connector). The provider gets them; the log keeps `[redacted]` in their place.
+ */
+import type { ChatRequest } from '../../../../core/chat.ts';
+import { mask, saysSecret } from '../../../../core/secret.ts';
+import { isFields } from '../../../../core/wire/fields.ts';
+
+type Credential = readonly [name: string, value: string];
+
+/** The credentials in tools that the provider runs, and in its MCP servers. */
+export function credentialsIn({ tools, native, rest }: ChatRequest): readonly Credential[] {
+  const found: Credential[] = [];
+  for (const tool of tools ?? []) if (tool.function === undefined) collect(found, { ...tool, ...tool.native?.fields });
+  collect(found, native?.fields['mcp_servers'] ?? rest['mcp_servers']);
+  return found;
+}
+
+/** @param isSecret whether the name of an outer object says that everything in it is a secret, for example `headers` */
+function collect(found: Credential[], value: unknown, isSecret = false): void {
+  if (Array.isArray(value)) for (const one of value) collect(found, one, isSecret);
+  if (!isFields(value)) return;
+  for (const [name, inner] of Object.entries(value)) {
+    const isHidden = isSecret || saysSecret(name);
+    if (typeof inner !== 'string') collect(found, inner, isHidden);
+    else if (isHidden) found.push([name, inner]);
+  }
+}
+
+const pairOf = (name: string, value: string): string => `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+
+/** A JSON text without the values of these credentials. The name is a part of what is replaced: a header may have the value `user`, and a role too. */
+export const redacted = (json: string, credentials: readonly Credential[]): string =>
+  credentials.reduce((text, [name, value]) => text.replaceAll(pairOf(name, value), pairOf(name, mask)), json);
