@@ -73,7 +73,9 @@ function atMost(usage: Usage, request: ChatRequest, { model, mapping, listed, ci
   const input = request.ask?.kind === 'embeddings' ? Math.max(usage.input ?? 0, estimate ?? 0) : (usage.input ?? estimate);
   // a dialect that sends a budget for thinking may add it to the caller's limit
   const asked = mapping.reasoning?.max_tokens === true ? null : request.maxTokens;
-  const limits = [asked, model.max_output_tokens].filter((limit) => limit !== null);
+  const own = [asked, model.max_output_tokens].filter((limit) => limit !== null);
+  // safety: with an unknown cost, a caller who leaves before the end of each answer would never use up a budget
+  const limits = own.length === 0 && model.context_length > 0 ? [model.context_length] : own;
   if (input === null || (request.ask === undefined && limits.length === 0)) return null;
   const most = Math.max(request.ask === undefined ? Math.min(...limits) * (request.n ?? 1) : 0, completionTokens(usage) ?? 0);
   // the prices of the tier or the hour, where the dearer of two prices may be the other one

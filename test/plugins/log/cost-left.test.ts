@@ -54,6 +54,8 @@ describe('the cost of an answer whose client has left', () => {
     ['the limit of the model', {}, { max_output_tokens: 50 }, '110'],
     ['the lower of the two', { max_tokens: 100 }, { max_output_tokens: 50 }, '110'],
     ['as many answers as were asked for', { max_tokens: 100, n: 3 }, {}, '610'],
+    ['the context of the model, where nothing else limits the answer', {}, { context_length: 40 }, '90'],
+    ['the limit of the request, where the context is smaller too', { max_tokens: 100 }, { context_length: 40 }, '210'],
     ['unknown where nothing limits it', {}, {}, null],
     ['0 for a model that is free', { max_tokens: 100 }, { free: true }, '0'],
     ['0 for a model that is free, also where nothing limits the answer', {}, { free: true }, '0'],
