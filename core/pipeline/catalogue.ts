@@ -172,15 +172,15 @@ function candidatesOf(model: Model, providers: ReadonlyMap<string, Provider>, sh
     const { externalId, weight } = mapping;
     const common = { model, mapping, weight: weight * share, reasoning: null, dropped, note: null, answeredBy: null, isFallback: false };
     // safety: all requests for this model share the candidates
-    const accounts = provider.keyPool.length === 0 ? [provider] : accountsOf(provider);
-    return accounts.map((account) => Object.freeze({ ...common, provider: account, target: `${account.account}/${externalId}` }));
+    return accountsOf(provider).map((account) => Object.freeze({ ...common, provider: account, target: `${account.account}/${externalId}` }));
   });
 }
 
 const accountsKnown = new WeakMap<Provider, readonly Provider[]>();
 
 /** The provider once for each of its keys. cost: they are the same objects for every model. */
-function accountsOf(provider: Provider): readonly Provider[] {
+export function accountsOf(provider: Provider): readonly Provider[] {
+  if (provider.keyPool.length === 0) return [provider];
   const accounts = accountsKnown.get(provider) ?? provider.keyPool.map((apiKey, at) => Object.freeze({ ...provider, apiKey, account: `${provider.id}#${at + 1}` }));
   accountsKnown.set(provider, accounts);
   return accounts;

@@ -6,7 +6,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Policy } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { inOrderStill } from '../../../core/pipeline/catalogue.ts';
+import { accountsOf, inOrderStill } from '../../../core/pipeline/catalogue.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
 import type { Attempt, Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import { isThenable } from '../../../core/taps/runners.ts';
@@ -17,7 +17,7 @@ import { metricsOf } from './metrics.ts';
 import { addTargetRoutes } from './routes.ts';
 import { stands } from './target.ts';
 import type { Probe, Standing, Target } from './target.ts';
-import { isTold, Targets } from './targets.ts';
+import { accountOf, isTold, Targets } from './targets.ts';
 import type { Told } from './targets.ts';
 
 const name = 'route/health';
@@ -65,7 +65,8 @@ export default definePlugin({
       if (outcome === 'outrun' && number === 1 && !hasBegun && hedgeMs !== null) targets.outrun.count(candidate.target, { hedgeMs, breaker: candidate.provider.breaker, startedAt, now });
       if (peers !== null && isTold(result)) peers.broadcast('told', { target: candidate.target, outcome, status, retryAfterMs } satisfies Told);
     });
-    peers?.on('told', (told) => targets.hear(told as Told));
+    const apiKeys = new Map(Array.from(config.providers.values()).flatMap(accountsOf).map(({ account, apiKey }) => [account, apiKey]));
+    peers?.on('told', (told) => targets.hear(told as Told, apiKeys.get(accountOf((told as Told).target))));
     hooks.settle.tap((record, context) => {
       for (const target of tried.get(context) ?? []) target.release(record.id);
       tried.delete(context);

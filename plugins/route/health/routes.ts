@@ -96,6 +96,7 @@ function combined(some: readonly ShownTarget[], more: readonly ShownTarget[]): S
 const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
 
 function shown(target: string, candidates: readonly Candidate[], targets: Targets): ShownTarget {
+  for (const { provider } of candidates.slice(0, 1)) targets.meet(target, provider.apiKey);
   const { standing, calls, failures } = targets.seen(target) ?? { standing: { is: 'standing' } as const, calls: 0, failures: 0 };
   const behindMs = targets.outrun.leftMs(target);
   return {

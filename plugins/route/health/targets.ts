@@ -1,4 +1,5 @@
 import type { AttemptResult, Candidate } from '../../../core/pipeline/context.ts';
+import type { Secret } from '../../../core/secret.ts';
 import { Outrun } from './outrun.ts';
 import { isOfKey, stands, Target } from './target.ts';
 import type { Probe, Standing } from './target.ts';
@@ -20,13 +21,16 @@ const mostTargets = 20_000;
 export class Targets {
   readonly #targets = new Map<string, Pair>();
   readonly #keys = new Map<string, Target>();
+  /** The API key of each account when it was seen last: a reload may put another key in its place. */
+  readonly #apiKeys = new Map<string, Secret | null>();
   /** Targets and keys that are not available. */
   readonly #fallen = new Set<Target>();
   readonly outrun = new Outrun();
 
-  standing({ target: name }: Candidate, request: string): Standing {
+  standing({ target: name, provider }: Candidate, request: string): Standing {
     // cost: mostly all targets are available. Finding one of thousands, which are in no CPU cache, takes 0.5 µs
     if (this.#fallen.size === 0) return stands;
+    this.meet(name, provider.apiKey);
     // safety: a name that was never asked must not be added
     const target = this.#targets.get(name)?.target;
     const key = this.#keys.get(accountOf(name));
@@ -46,6 +50,7 @@ export class Targets {
 
   /** Learns from the outcome of an attempt. Returns whether it is news that the key is refused. */
   learn(result: AttemptResult, { target: name, provider }: Candidate, { request, now, isAlone, startedAt }: { request: string; now: number; isAlone: boolean; startedAt?: number }): boolean {
+    this.meet(name, provider.apiKey);
     const { target, key } = this.#of(name);
     const isKnown = target.isRefused || key.isRefused;
     if (result.outcome === 'answered') this.outrun.forget(name);
@@ -58,8 +63,20 @@ export class Targets {
     return !isKnown && target.isRefused;
   }
 
-  /** Handles a report of another worker: a target is limited, or its key was refused. */
-  hear({ target: name, outcome, status, retryAfterMs }: Told): void {
+  /** Ends the rests of an account that has another key than before: they were those of the former key. */
+  meet(name: string, apiKey: Secret | null): void {
+    const account = accountOf(name);
+    const former = this.#apiKeys.get(account);
+    if (former === apiKey) return;
+    this.#apiKeys.set(account, apiKey);
+    if (former === undefined || former?.reveal() === apiKey?.reveal()) return;
+    this.#keys.get(account)?.wake();
+    for (const [one, { target }] of this.#targets) if (accountOf(one) === account) target.wake();
+  }
+
+  /** Handles a report of another worker: a target is limited, or its key was refused. @param apiKey the key of the target; undefined: the config has no such target */
+  hear({ target: name, outcome, status, retryAfterMs }: Told, apiKey?: Secret | null): void {
+    if (apiKey !== undefined) this.meet(name, apiKey);
     const [{ target, key }, now] = [this.#of(name), performance.now()];
     target.learn({ outcome, retryAfterMs }, { request: '', now, breaker: null, isAlone: false, isHeard: true });
     if (isOfKey(outcome) && status !== 403) key.refuseKey(now, true);
@@ -113,7 +130,8 @@ export class Targets {
   }
 }
 
-const accountOf = (target: string): string => target.slice(0, target.indexOf('/'));
+/** The provider, with the number of its key where it has several. */
+export const accountOf = (target: string): string => target.slice(0, target.indexOf('/'));
 
 const order: readonly Standing['is'][] = ['standing', 'to be tried', 'tried by another', 'rests'];
 

@@ -53,6 +53,37 @@ describe('a target that is limited', () => {
   });
 });
 
+describe('a reload that replaces the key', () => {
+  /** A gateway whose provider refuses one key and limits another; the next gateway has the state of the one before. */
+  async function withKeys(): Promise<(keys: string | string[]) => Promise<TestGateway>> {
+    const verdicts: Record<string, Step> = { 'Bearer revoked': fault(401), 'Bearer limited': fault(429, { 'retry-after': '60' }) };
+    const up = await provider((response, asked) => (verdicts[asked.headers.authorization ?? ''] ?? fine)(response, asked));
+    const states = new States();
+    return (keys) => gatewayOf({ ...once, providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: keys } }, models: [{ id: 'plain', free: true, providers: [{ providerId: 'up' }] }] }, { states });
+  }
+  const statesOf = async ({ get }: TestGateway): Promise<string[]> => ((await (await get('/api/targets')).json()) as { data: { target: string; state: string }[] }).data.map(({ target, state }) => `${target} ${state}`);
+
+  it.each(['revoked', 'limited'])('ends the rest of a key that is %s: the new key is asked at once', async (key) => {
+    const gatewayWith = await withKeys();
+    expect(await statusesOf(await gatewayWith(key), 2)).not.toContain(200);
+    const after = await gatewayWith('new');
+    expect(await statesOf(after)).toEqual(['up/plain standing']);
+    expect(await statusesOf(after, 1)).toEqual([200]);
+  });
+
+  it('ends no rest of a key that stays', async () => {
+    const gatewayWith = await withKeys();
+    await statusesOf(await gatewayWith('revoked'), 1);
+    expect(await statesOf(await gatewayWith('revoked'))).toEqual(['up/plain resting']);
+  });
+
+  it('gives the rest of a key that left a pool to no other key', async () => {
+    const gatewayWith = await withKeys();
+    await statusesOf(await gatewayWith(['revoked', 'one', 'two']), 1);
+    expect(await statesOf(await gatewayWith(['one', 'two']))).toEqual(['up#1/plain standing', 'up#2/plain standing']);
+  });
+});
+
 describe('a dead target', () => {
   it('is asked five times, and then rests', async () => {
     const gateway = await pair([fault(503)]);

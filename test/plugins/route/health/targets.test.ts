@@ -1,6 +1,7 @@
 /** The state of all targets and their keys, with a clock that the test moves. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AttemptResult, Candidate } from '../../../../core/pipeline/context.ts';
+import { Secret } from '../../../../core/secret.ts';
 import { Targets } from '../../../../plugins/route/health/targets.ts';
 
 let targets: Targets;
@@ -37,6 +38,12 @@ it('refusals at once with a time to wait count as one rest, in the worker that w
   }
   expect([targets, other].map((known) => known.seen('up/plain')?.standing)).toMatchObject([{ is: 'rests', ms: 59_999 }, { is: 'rests', ms: 59_999 }]);
   expect([targets, other].map((known) => [...known.known()].map(([, { rests }]) => rests['rate limit']))).toEqual([[1], [0]]);
+});
+
+it('a refusal that another worker reports is that of the key in the config then: another key is asked at once', () => {
+  const withKey = (key: string): Candidate => ({ target: 'up/plain', provider: { breaker: null, apiKey: new Secret(key) } }) as unknown as Candidate;
+  targets.hear({ target: 'up/plain', ...limited }, new Secret('old'));
+  expect([targets.standing(withKey('old'), 'one').is, targets.standing(withKey('new'), 'one').is]).toEqual(['rests', 'standing']);
 });
 
 describe('a refused key', () => {
