@@ -27,7 +27,7 @@ type Why = 'rate limit' | 'failures' | 'refused key';
 export type Standing =
   | { readonly is: 'standing' }
   /** The rest of the target is over, and this request is the one that tries it. */
-  | { readonly is: 'to be tried' }
+  | { readonly is: 'to be tried'; readonly why: Why }
   | { readonly is: 'tried by another'; readonly why: Why }
   | { readonly is: 'rests'; readonly ms: number; readonly why: Why };
 
@@ -51,7 +51,6 @@ interface Learning {
 }
 
 export const stands: Standing = { is: 'standing' };
-const toBeTried: Standing = { is: 'to be tried' };
 
 export class Target {
   /** Why the target rests, or must be tried; null: it is available. */
@@ -91,7 +90,7 @@ export class Target {
     const found = this.#probe === null || this.#probe.id === request ? 'elsewhere' : this.#probe.is();
     // a target that has begun to answer is alive, and its answer may take long; if the answer breaks, the target rests again
     if (found === 'answered') return stands;
-    return found === 'elsewhere' ? toBeTried : { is: 'tried by another', why: this.#why };
+    return { is: found === 'elsewhere' ? 'to be tried' : 'tried by another', why: this.#why };
   }
 
   /** Makes this request the one that tries the target. */

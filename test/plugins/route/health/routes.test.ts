@@ -35,6 +35,13 @@ it('shows which target rests, why and until when, and wakes it', async () => {
   expect((await gateway.chat({})).status).toBe(200);
 });
 
+it('still says why a target rested when its rest is over and no request has tried it', async () => {
+  const up = await provider(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after-ms': '1' } }));
+  const gateway = await gatewayOf(oneUpstream(up.url, { routing: { default: { retry: { same_target: 0 } } } }));
+  await gateway.chat({});
+  await expect.poll(async () => (await listed(gateway))[0]).toMatchObject({ target: 'up/plain-1', state: 'trying', why: 'rate limit', restsUntil: null });
+});
+
 it('refuses an unknown name, and suggests a similar target', async () => {
   const up = await provider();
   const gateway = await gatewayOf(oneUpstream(up.url));

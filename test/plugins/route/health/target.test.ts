@@ -139,7 +139,7 @@ describe('after failures', () => {
     const rests: number[] = [];
     times(6, () => {
       now += 60_000;
-      expect(standing()).toEqual({ is: 'to be tried' });
+      expect(standing()).toEqual({ is: 'to be tried', why: 'failures' });
       ends(failed);
       const found = standing();
       if (found.is === 'rests') rests.push(found.ms / 1000);
@@ -177,7 +177,7 @@ describe('when its rest is over', () => {
 
   test.each([failed, limited])('does not rest again after a late %s of a request that was sent before the rest', (outcome) => {
     ends(outcome, { startedAt: now - 6000 });
-    expect(standing()).toEqual({ is: 'to be tried' });
+    expect(standing()).toEqual({ is: 'to be tried', why: 'failures' });
   });
 
   test('is available to all requests after an answer', () => {
