@@ -65,13 +65,18 @@ export function leftOf({ pico }: BudgetCap, { spent, held }: BudgetLevel): bigin
 /** `1.2s` */
 const duration = (ms: number): string => `${Math.max(0, Math.ceil(ms)) / 1000}s`;
 
-/** The headers of a reply to a limited caller: for each kind of limit, the one with the least left. */
-export function headersOf(subjects: readonly Subject[], levels: readonly Level[]): Record<string, string> {
+/** Whether a limit is on a model or a provider, whoever asks it. */
+const isOfTarget = ({ by }: Subject): boolean => by === 'model' || by === 'provider';
+
+/** The headers of a reply to a limited caller: for each kind of limit, the one with the least left. A limit of a model or provider is told only to a caller whom it refuses: where another target serves, it limits nobody. */
+export function headersOf(subjects: readonly Subject[], levels: readonly Level[], isRefused: boolean): Record<string, string> {
   const headers: Record<string, string> = {};
   let [requestsLeft, tokensLeft] = [Infinity, Infinity];
   let dollarsLeft: bigint | null = null;
   for (let at = 0; at < subjects.length; at++) {
-    const { caps } = subjects[at] as Subject;
+    const subject = subjects[at] as Subject;
+    if (!isRefused && isOfTarget(subject)) continue;
+    const { caps } = subject;
     const level = levels[at] as Level;
     if (caps.requests !== null && caps.requests - level.requests < requestsLeft) {
       requestsLeft = caps.requests - level.requests;
