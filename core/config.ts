@@ -68,6 +68,12 @@ export interface Server {
   readonly limits: ServerLimits;
 }
 
+/** One of several keys of a provider. `number`: its place in the list of the file, from 1. A key whose variable is not set is left out, and the others keep their numbers. */
+export interface PoolKey {
+  readonly secret: Secret;
+  readonly number: number;
+}
+
 /** One entry of `providers`. */
 export interface Provider {
   readonly id: string;
@@ -80,7 +86,7 @@ export interface Provider {
   /** The id of the provider; where it has several keys, with the number of `apiKey`: `openai#2`. Data that a provider encrypts or signs is valid only for the account that received it. */
   readonly account: string;
   /** Every key, where there are several: requests are spread over them, and each has limits of its own at the provider. Empty where there is one or none. */
-  readonly keyPool: readonly Secret[];
+  readonly keyPool: readonly PoolKey[];
   /** The identity of this machine at a cloud (`Dialect.identities`), which gives the credentials; null: the credentials are in the entry. */
   readonly auth: string | null;
   /** Null: the config does not say. */

@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { findPackageJSON } from 'node:module';
 import { addressOf, isLoopback } from '../../core/wire/address.ts';
-import type { Model, Provider } from '../../core/config.ts';
+import type { Model, PoolKey, Provider } from '../../core/config.ts';
 import type { Dialect } from '../../core/wire/dialect.ts';
 import type { AnyPlugin } from '../../core/host/plugin.ts';
 import { isHeaderName } from '../../core/names.ts';
@@ -72,8 +72,8 @@ function resolveProvider(entry: Entry<ProviderBlock>, known: KnownDialects, find
     id,
     dialect: value.dialect ?? id,
     baseUrl: value.base_url === undefined || value.base_url === '' ? null : value.base_url.replace(/\/+$/, ''),
-    apiKey: keys[0] ?? null,
-    account: keys.length > 1 ? `${id}#1` : id,
+    apiKey: keys[0]?.secret ?? null,
+    account: keys.length > 1 ? `${id}#${keys[0]?.number}` : id,
     keyPool: keys.length > 1 ? keys : [],
     auth: value.auth ?? null,
     trainsOnData: value.trains_on_data ?? null,
@@ -91,20 +91,20 @@ function resolveProvider(entry: Entry<ProviderBlock>, known: KnownDialects, find
 }
 
 /** The keys of a provider, and the variable without which it is off. In a list of keys, keys whose variables are not set are left out; if none is left, the provider is off. */
-function resolveAccess(entry: Entry<ProviderBlock>, findings: Findings): { keys: Secret[]; missing: string | null } {
+function resolveAccess(entry: Entry<ProviderBlock>, findings: Findings): { keys: PoolKey[]; missing: string | null } {
   const { value: { api_key: written }, reading } = entry;
   const missing = reading.expansion.missing.filter(({ path }) => startsWith(path, entry.path));
   for (const [at, text] of [written].flat().entries()) {
     const [fault, hint] = keyFault(text?.trim() ?? '') ?? [];
     if (fault !== undefined) findings.error(placeOf(entry, 'api_key', ...(Array.isArray(written) ? [at] : [])), fault, hint);
   }
-  if (!Array.isArray(written)) return { keys: [written].flatMap(resolveKey), missing: missing[0]?.variable ?? null };
+  if (!Array.isArray(written)) return { keys: [written].flatMap(resolveKey).map((secret) => ({ secret, number: 1 })), missing: missing[0]?.variable ?? null };
   const isOfList = (path: Path): boolean => startsWith(path, [...entry.path, 'api_key']);
-  const keys = written.flatMap((text, index) => (missing.some(({ path }) => isOfList(path) && path.at(-1) === index) ? [] : resolveKey(text)));
+  const keys = written.flatMap((text, index) => (missing.some(({ path }) => isOfList(path) && path.at(-1) === index) ? [] : resolveKey(text).map((secret) => ({ secret, number: index + 1 }))));
   const without = keys.length === 0 ? missing : missing.filter(({ path }) => !isOfList(path));
   if (keys.length > 0) for (const { path, variable } of missing.filter((one) => isOfList(one.path))) findings.warn({ source: reading.source, path }, `${variable} is not set, so this key is left out`);
-  const twice = keys.findIndex((key, at) => keys.slice(0, at).some((other) => other.reveal() === key.reveal()));
-  if (twice > 0) findings.error(placeOf(entry, 'api_key', twice), 'is in the list twice', 'leave one of them out');
+  const twice = keys.find(({ secret }, at) => keys.slice(0, at).some((other) => other.secret.reveal() === secret.reveal()));
+  if (twice !== undefined) findings.error(placeOf(entry, 'api_key', twice.number - 1), 'is in the list twice', 'leave one of them out');
   return { keys, missing: without[0]?.variable ?? null };
 }
 

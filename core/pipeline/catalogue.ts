@@ -181,7 +181,7 @@ const accountsKnown = new WeakMap<Provider, readonly Provider[]>();
 /** The provider once for each of its keys. cost: they are the same objects for every model. */
 export function accountsOf(provider: Provider): readonly Provider[] {
   if (provider.keyPool.length === 0) return [provider];
-  const accounts = accountsKnown.get(provider) ?? provider.keyPool.map((apiKey, at) => Object.freeze({ ...provider, apiKey, account: `${provider.id}#${at + 1}` }));
+  const accounts = accountsKnown.get(provider) ?? provider.keyPool.map(({ secret, number }) => Object.freeze({ ...provider, apiKey: secret, account: `${provider.id}#${number}` }));
   accountsKnown.set(provider, accounts);
   return accounts;
 }

@@ -8,8 +8,9 @@ import { formatProblems, headline } from '../../config/problems.ts';
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import { locate, parseSource } from '../../config/source.ts';
 import { efforts } from '../../core/chat.ts';
-import type { Config } from '../../core/config.ts';
+import type { Config, Provider } from '../../core/config.ts';
 import { strategies } from '../../core/config.ts';
+import { accountsOf } from '../../core/pipeline/catalogue.ts';
 import type { Secret } from '../../core/secret.ts';
 import { mappingSchema } from '../../schemas/models.ts';
 import { policySchema } from '../../schemas/routing.ts';
@@ -143,8 +144,14 @@ describe('providers', () => {
     const loaded = await load('providers: { openai: { api_key: ["${A}", "${NOT_SET}", "${B}"] } }', { A: 'key-a', B: 'key-b' });
     if (!loaded.ok) throw new Error('faults');
     const openai = loaded.config.providers.get('openai');
-    expect([openai?.apiKey?.reveal(), openai?.keyPool.map((key) => key.reveal()), openai?.missing]).toEqual(['key-a', ['key-a', 'key-b'], null]);
+    expect([openai?.apiKey?.reveal(), openai?.keyPool.map(({ secret }) => secret.reveal()), openai?.missing]).toEqual(['key-a', ['key-a', 'key-b'], null]);
     expect(loaded.warnings.map(({ message }) => message)).toEqual(['NOT_SET is not set, so this key is left out']);
+  });
+
+  test('number the keys of a list by their places in the file, also where one is left out', async () => {
+    const { providers } = await loadGood('providers: { openai: { api_key: ["${NOT_SET}", a, b] } }');
+    expect(accountsOf(providers.get('openai') as Provider).map(({ account, apiKey }) => [account, apiKey?.reveal()])).toEqual([['openai#2', 'a'], ['openai#3', 'b']]);
+    expect(await faults('providers: { openai: { api_key: ["${NOT_SET}", a, b, b] } }')).toEqual([expect.stringContaining('providers.openai.api_key[3]: is in the list twice')]);
   });
 
   test('are off where no key of a list is set', async () => {

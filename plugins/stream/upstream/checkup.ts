@@ -1,9 +1,8 @@
 /** What `gateway doctor` says of the providers: whether each can be reached, and whether its keys are accepted. It asks for the list of models, which costs nothing. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Provider } from '../../../core/config.ts';
+import type { PoolKey, Provider } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { CheckupParts, Finding } from '../../../core/host/plugin.ts';
-import type { Secret } from '../../../core/secret.ts';
 import { addressOf } from '../../../core/wire/address.ts';
 import type { Dialect, Target } from '../../../core/wire/dialect.ts';
 import { failure } from './answer.ts';
@@ -70,14 +69,14 @@ async function examine(provider: Provider, dialect: Dialect): Promise<Examined> 
     const open = await ask(bare);
     // self-hosted servers have a list of models; some vendors have none
     if (open.status === 404 && provider.baseUrl !== null) return { findings: [{ part, state: 'warning', text: `${host} answers, and knows no ${pathname.replace(/\/$/, '')}${path}`, fix: 'check the path of base_url: most servers want /v1 at its end' }], skewMs: open.skewMs };
-    const keys = provider.keyPool.length > 0 ? provider.keyPool : [provider.apiKey].filter((key) => key !== null);
+    const keys = provider.keyPool.length > 0 ? provider.keyPool : [provider.apiKey].filter((key) => key !== null).map((secret) => ({ secret, number: 1 }));
     const isAsked = keys.length > 0 && dialect.sign === undefined && dialect.authorise !== undefined;
     const isKeyless = keys.length === 0 && dialect.sign === undefined && provider.auth === null;
     const unusable = isKeyless ? unusableFor(open, { part, host }) : null;
     if (unusable !== null) return { findings: [unusable], skewMs: open.skewMs };
     if (!isAsked) return { findings: [{ part, state: 'good', text: `${host} answers${keys.length > 0 || provider.auth !== null ? '; whether it accepts the credentials is not known' : ''}` }], skewMs: open.skewMs };
-    const findingOf = async (apiKey: Secret, at: number): Promise<Finding> => ofKey(await ask(headersOf(wire, dialect, { ...provider, apiKey })), { part, host, open, name: keys.length > 1 ? `key ${at + 1}` : 'the key' });
-    const isReplaced = isDeepStrictEqual(headersOf(wire, dialect, { ...provider, apiKey: keys[0] ?? null }), bare);
+    const findingOf = async ({ secret, number }: PoolKey): Promise<Finding> => ofKey(await ask(headersOf(wire, dialect, { ...provider, apiKey: secret })), { part, host, open, name: keys.length > 1 ? `key ${number}` : 'the key' });
+    const isReplaced = isDeepStrictEqual(headersOf(wire, dialect, { ...provider, apiKey: keys[0]?.secret ?? null }), bare);
     return { findings: isReplaced ? [ofEntry(open, { part, host })] : await Promise.all(keys.map(findingOf)), skewMs: open.skewMs };
   } catch (thrown) {
     const error = GatewayError.from(thrown);
