@@ -34,6 +34,7 @@ export default definePlugin({
     const rules = new Rules(config, keys.all());
     const readers = state('readers', () => new Set<LogReader>());
     const leave = keepReader(gateway, readers);
+    const dryRuns = new WeakSet<object>();
     const refusals = state('refusals', () => new Map<string, number>());
     const sums = new Sums(rules.budgets(), { log, logger, clock, readers }, clock());
     const { ledger, begin } = createCounting(gateway, sums);
@@ -52,11 +53,11 @@ export default definePlugin({
       refresher.start();
     });
     // after route/health, so that only candidates that will be asked are counted
-    hooks.route.tap({ stage: LATE + 1 }, (candidates, context) => (rules.isEmpty ? candidates : admission.admit(candidates, context)));
-    if (rules.hasTargets) {
-      hooks.open.tap({ stage: EARLY }, (context) => admission.open(context));
-      hooks.attempted.tap((result, context) => admission.attempted(result, context));
-    }
+    hooks.route.tap({ stage: LATE + 1 }, (candidates, context) => {
+      if (context.isDryRun) dryRuns.add(context);
+      return rules.isEmpty ? candidates : admission.admit(candidates, context);
+    });
+    if (rules.hasTargets) limitTargets(gateway, admission);
     hooks.explain.tap((explanation, context) => ({ ...explanation, limits: [...explanation.limits, ...admission.explain(context)] }));
     hooks.reply.tap((headers, context) => {
       const more = admission.headers(context);
@@ -65,7 +66,7 @@ export default definePlugin({
     // LATE: the cost is known by then
     hooks.settle.tap({ stage: LATE }, (record, context) => {
       admission.settle(record, context);
-      if (record.error?.plugin === name) refusals.set(record.error.code, (refusals.get(record.error.code) ?? 0) + 1);
+      if (record.error?.plugin === name && !dryRuns.has(context)) refusals.set(record.error.code, (refusals.get(record.error.code) ?? 0) + 1);
       return record;
     });
 
@@ -88,6 +89,12 @@ export default definePlugin({
     };
   },
 });
+
+/** Reserves the part of a model and a provider when they are asked. */
+function limitTargets({ hooks }: Pick<Gateway, 'hooks'>, admission: Admission): void {
+  hooks.open.tap({ stage: EARLY }, (context) => admission.open(context));
+  hooks.attempted.tap((result, context) => admission.attempted(result, context));
+}
 
 /** The sums of the log for values that have limits. */
 const spentIn = (sums: Sums, rules: Rules): Spent[] =>

@@ -51,6 +51,13 @@ describe('the limits', () => {
     expect(text).toContain('gateway_limit_refusals_total{code="rate_limit_exceeded"} 1\n');
   });
 
+  test('count no refusal of a dry run, such as that of gateway route', async () => {
+    const { gateway } = await scene({ limits: [{ by: 'all', budget: { dollars: '0.000001', per: 'day' } }] });
+    const refusals = async (): Promise<object> => ((await (await gateway.get('/api/limits')).json()) as { refusals: object }).refusals;
+    expect([await statusOf(gateway.chat({}, { 'x-dry-run': 'true' })), await refusals()]).toEqual([402, {}]);
+    expect([await statusOf(gateway.chat({})), await refusals()]).toEqual([402, { budget_exceeded: 1 }]);
+  });
+
   test('have at most a hundred series each, however many values callers make up', async () => {
     const { gateway } = await scene({ limits });
     await Promise.all(Array.from({ length: 150 }, (_, at) => statusOf(gateway.chat({}, tenant(`t-${at}`)))));
