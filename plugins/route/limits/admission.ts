@@ -228,7 +228,7 @@ export class Admission {
   /** The headers for a limited caller. */
   headers(context: Replying): Record<string, string> | null {
     const known = this.#booked.get(context);
-    return known === undefined || known.levels.length === 0 ? null : headersOf(known.subjects, known.levels, context.error?.plugin === name);
+    return known === undefined || known.levels.length === 0 ? null : headersOf(known.subjects, known.levels, context);
   }
 
   explain(context: Normalised): readonly ExplainedLimit[] {

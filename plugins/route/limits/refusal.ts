@@ -2,6 +2,7 @@
 import { GatewayError } from '../../../core/errors.ts';
 import type { ErrorKind } from '../../../core/errors.ts';
 import { formatDollars } from '../../../core/money.ts';
+import type { Replying } from '../../../core/pipeline/context.ts';
 import { periodOf } from './ledger.ts';
 import type { Ask, BudgetCap, BudgetLevel, Level, Refusal, Subject } from './ledger.ts';
 
@@ -65,17 +66,17 @@ export function leftOf({ pico }: BudgetCap, { spent, held }: BudgetLevel): bigin
 /** `1.2s` */
 const duration = (ms: number): string => `${Math.max(0, Math.ceil(ms)) / 1000}s`;
 
-/** Whether a limit is on a model or a provider, whoever asks it. */
-const isOfTarget = ({ by }: Subject): boolean => by === 'model' || by === 'provider';
+/** Whether a limit is told with this reply. One of a model or provider that did not serve limits nobody, unless it has refused the request. */
+const isTold = ({ by, value }: Subject, { error, attempt }: Replying): boolean => (by !== 'model' && by !== 'provider') || error?.plugin === name || attempt?.candidate[by].id === value;
 
-/** The headers of a reply to a limited caller: for each kind of limit, the one with the least left. A limit of a model or provider is told only to a caller whom it refuses: where another target serves, it limits nobody. */
-export function headersOf(subjects: readonly Subject[], levels: readonly Level[], isRefused: boolean): Record<string, string> {
+/** The headers of a reply to a limited caller: for each kind of limit, the one with the least left. */
+export function headersOf(subjects: readonly Subject[], levels: readonly Level[], context: Replying): Record<string, string> {
   const headers: Record<string, string> = {};
   let [requestsLeft, tokensLeft] = [Infinity, Infinity];
   let dollarsLeft: bigint | null = null;
   for (let at = 0; at < subjects.length; at++) {
     const subject = subjects[at] as Subject;
-    if (!isRefused && isOfTarget(subject)) continue;
+    if (!isTold(subject, context)) continue;
     const { caps } = subject;
     const level = levels[at] as Level;
     if (caps.requests !== null && caps.requests - level.requests < requestsLeft) {

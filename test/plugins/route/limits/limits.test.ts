@@ -277,13 +277,13 @@ describe('limits by provider and model', () => {
     await second.close();
   });
 
-  test('are told to no caller whose request is served', async () => {
+  test('are told where that provider has served, and not where another one has', async () => {
     const { gateway, second } = await both([{ by: 'provider', match: 'one', requests_per_minute: 1 }, { by: 'meta.tenant-id', requests_per_minute: 5 }]);
     const told = async (headers: Record<string, string> = {}): Promise<(string | null)[]> => {
       const reply = await gateway.chat({}, headers);
       return ['x-provider', 'x-ratelimit-limit-requests', 'x-ratelimit-remaining-requests'].map((name) => reply.headers.get(name));
     };
-    expect([await told(tenant('acme')), await told(), await told(tenant('acme'))]).toEqual([['one', '5', '4'], ['two', null, null], ['two', '5', '3']]);
+    expect([await told(tenant('acme')), await told(), await told(tenant('acme'))]).toEqual([['one', '1', '0'], ['two', null, null], ['two', '5', '3']]);
     await second.close();
   });
 
