@@ -76,7 +76,7 @@ async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalo
   exchange.requestedModel = request.model;
   exchange.wantsStream = request.stream;
   exchange.request = request;
-  exchange.request = frozen(await hooks.normalise.promise(request, exchange.as()));
+  exchange.request = await hooks.normalise.promise(request, exchange.as());
   exchange.cancellation.throwIfCancelled();
   const { addressing, policy, candidates } = catalogue.resolve(exchange.request.model, exchange.principal.models);
   exchange.addressing = addressing;
@@ -118,7 +118,7 @@ function frozen(request: ChatRequest): ChatRequest {
 /** Identifies the caller. Throws `missing_api_key` or `invalid_api_key` where no plugin recognises the caller. */
 export async function authenticate(exchange: Exchange, { auth }: Pick<RequestHooks, 'auth'>): Promise<Principal> {
   const principal = await auth.promise(exchange.as());
-  if (principal !== undefined) return Object.freeze(principal);
+  if (principal !== undefined) return principal;
   throw sendsKey(exchange)
     ? new GatewayError('invalid_api_key', 'The API key is not valid.')
     : new GatewayError('missing_api_key', 'An API key is required. Send it as "Authorization: Bearer <key>".');

@@ -12,8 +12,8 @@ export interface Returns {
   /** Completes "the tap returned …, and not". */
   readonly expected: string | ((value: unknown) => string);
   readonly holds: Check;
-  /** True: later taps cannot change parts of the value. */
-  readonly isFixed?: boolean;
+  /** Freezes the value, so that later taps cannot change parts of it. */
+  readonly fix?: (value: never) => void;
 }
 
 type Holds = (value: unknown) => boolean;
@@ -108,17 +108,22 @@ function isRecord(value: unknown, given: unknown): boolean {
     isSameOr(value['adjustments'], before['adjustments'], isListOfFields);
 }
 
+// safety: without these, a tap could change what another plugin has returned, and so the other requests to which that plugin gives the same object.
+// cost: not all of a value is frozen, as a request has many messages
+const fixWith = (part: string) => (value: Fields): void => [value[part], value].forEach(Object.freeze);
+const fixList = (list: readonly unknown[]): void => [...list, list].forEach(Object.freeze);
+
 export const returns: Readonly<Record<string, Returns>> = {
-  auth: { expected: 'a principal: { key, models, metadata }', holds: isPrincipal },
-  metadata: { expected: 'an object of texts', holds: isOfTexts },
-  normalise: { expected: 'a chat request: { model, messages, … }', holds: isRequest },
-  route: { expected: 'a list of candidates', holds: isListOfCandidates },
+  auth: { expected: 'a principal: { key, models, metadata }', holds: isPrincipal, fix: fixWith('metadata') },
+  metadata: { expected: 'an object of texts', holds: isOfTexts, fix: Object.freeze },
+  normalise: { expected: 'a chat request: { model, messages, … }', holds: isRequest, fix: fixWith('messages') },
+  route: { expected: 'a list of candidates', holds: isListOfCandidates, fix: fixList },
   explain: { expected: 'an explanation: { object, candidates, limits }', holds: (value) => isFields(value) && isListOfFields(value['candidates']) && isListOfFields(value['limits']) },
   open: { expected: 'a source of chunks: { adjustments, read, cancel }', holds: isSource },
   opened: { expected: 'a source of chunks: { adjustments, read, cancel }', holds: isSource },
   chunk: { expected: 'a chunk, or null; a finish chunk must stay one', holds: isPieceInPlace },
   reply: { expected: 'an object of texts', holds: isOfTexts },
-  settle: { expected: 'the record of the same request, with all its fields', holds: isRecord, isFixed: true },
+  settle: { expected: 'the record of the same request, with all its fields', holds: isRecord, fix: Object.freeze },
   health: { expected: 'a health report: { status, redis, database, checks }', holds: isReport },
 };
 

@@ -273,6 +273,29 @@ describe('the context of a request in a tap', () => {
     expect((await chat({})).status).toBe(200);
   });
 
+  it.each<[string, keyof Gateway['hooks'], (value: any) => unknown, (value: any) => unknown]>([
+    ['its metadata', 'metadata', (metadata) => ({ ...metadata }), (metadata) => void (metadata.team = 'mine')],
+    ['its model', 'normalise', (request) => ({ ...request }), (request) => void (request.model = 'mine')],
+    ['its messages', 'normalise', (request) => ({ ...request, messages: [...request.messages] }), ({ messages }) => void messages.pop()],
+    ['its list of candidates', 'route', (candidates) => [...candidates], (candidates) => void candidates.pop()],
+    ['a candidate', 'route', ([candidate]) => [{ ...candidate }], ([candidate]) => void (candidate.weight = 7)],
+  ])('cannot be set where another plugin has returned it: %s', async (_, hook, returned, change) => {
+    const up = await provider();
+    const { chat } = await gatewayOf(oneUpstream(up.url), { plugins: [probe((gateway) => tapAt(gateway, hook, returned), 'test/before'), probe((gateway) => tapAt(gateway, hook, change))] });
+    const response = await chat({});
+    expect([response.status, (await errorOf(response)).message]).toEqual([500, `The plugin "test/probe" failed at "${hook}".`]);
+  });
+
+  it('cannot be set: the metadata of a principal, which all requests of a caller may share', async () => {
+    const up = await provider();
+    const team = { key: 'team', models: null, metadata: {} };
+    const { chat } = await gatewayOf(oneUpstream(up.url), { plugins: [
+      probe((gateway) => tapAt(gateway, 'auth', () => team), 'test/before'),
+      probe((gateway) => tapAt(gateway, 'metadata', (metadata) => void (metadata.team = 'mine'))),
+    ] });
+    expect([(await chat({})).status, team.metadata]).toEqual([500, {}]);
+  });
+
   it('cannot be set: its attempt', async () => {
     const { chat } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, ({ attempt }) => {
       (attempt as { number: number }).number = 7;
