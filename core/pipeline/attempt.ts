@@ -233,3 +233,9 @@ export function cancelSource(source: ChunkSource | null | undefined): void {
 }
 
 const seconds = (ms: number): string => `${ms / 1000} s`;
+
+/** An answer without its finish: the fault of the provider, or of the plugin that answers in its place. */
+export const unfinished = ({ answeredBy: plugin }: Candidate): GatewayError =>
+  plugin === null
+    ? new GatewayError('upstream_truncated', 'The provider ended its answer before it was complete.')
+    : new GatewayError('plugin_error', `The plugin "${plugin}" ended its answer before it was complete.`, { plugin });

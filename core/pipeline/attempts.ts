@@ -11,7 +11,7 @@ import type { Exchange } from './exchange.ts';
 import { faultOf, isThenable } from '../taps/runners.ts';
 import type { ChunkSource, RequestHooks } from './hooks.ts';
 import { unlessCancelled } from '../cancellation.ts';
-import { cancelSource, RunningAttempt } from './attempt.ts';
+import { cancelSource, RunningAttempt, unfinished } from './attempt.ts';
 import { Failed, race, type Turn, Turns } from './turns.ts';
 
 /** safety: a source whose reads always resolve at once, even without a chunk, would keep all other requests and all time limits waiting. */
@@ -178,7 +178,7 @@ export class Attempts {
         read = this.#endOfWhole(running, thrown);
       }
       if (read === null) {
-        if (!reply.finished) throw new GatewayError('upstream_truncated', 'The provider ended its answer before it was complete.');
+        if (!reply.finished) throw unfinished(running.seen.candidate);
         return null;
       }
       // tapable's isUsed() is always true here: the guard has an interceptor on each hook

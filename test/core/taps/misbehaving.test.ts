@@ -206,6 +206,15 @@ describe('a source of chunks', () => {
     expect(records).toMatchObject([{ error: { plugin: 'test/probe' } }, { error: { plugin: 'test/probe' } }]);
   });
 
+  it('that ends without a finish, in place of a provider, fails its own request with the name of its plugin', async () => {
+    const { chat, records } = await served(({ hooks }) => {
+      hooks.route.tap({ stage: LATE - 1 }, (candidates) => candidates.map((candidate) => ({ ...candidate, answeredBy: 'test/probe' })));
+      hooks.open.tap({ stage: EARLY }, () => sourceOf([{ type: 'text-delta', choice: 0, text: 'Hel' }]));
+    });
+    expect(await errorOf(await chat({}))).toMatchObject({ code: 'plugin_error', message: 'The plugin "test/probe" ended its answer before it was complete.' });
+    expect(records).toMatchObject([{ status: 500, error: { code: 'plugin_error', plugin: 'test/probe' } }]);
+  });
+
   it('whose cancel() rejects later ends its own request only', async () => {
     const { chat } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, ({ request }) =>
       request.user === 'bad'
