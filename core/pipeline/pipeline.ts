@@ -6,7 +6,7 @@
  */
 import type { Adjustment, ChatRequest } from '../chat.ts';
 import type { Catalogue } from './catalogue.ts';
-import type { Metadata, Principal } from './context.ts';
+import type { Principal } from './context.ts';
 import { GatewayError, isBug } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { ReplyHeaders, RequestHooks } from './hooks.ts';
@@ -19,7 +19,6 @@ import type { Answer, Completion } from './answer.ts';
 import type { Door, ReplyHead } from './door.ts';
 import { unlessCancelled } from '../cancellation.ts';
 import { isHeaderName, oncePerName } from '../names.ts';
-import { bare } from '../wire/fields.ts';
 import { collect, openStream } from './stream.ts';
 
 export interface Pipeline {
@@ -69,7 +68,7 @@ async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalo
   // safety: after each await, the request may be over and on record. Then nobody would release what a tap reserves for it
   exchange.cancellation.throwIfCancelled();
   refuseOtherWords(exchange);
-  exchange.metadata = Object.freeze(withLowerNames(hooks.metadata.call(exchange.principal.metadata, exchange.as())));
+  exchange.metadata = hooks.metadata.call(exchange.principal.metadata, exchange.as());
   const given = await body();
   exchange.cancellation.throwIfCancelled();
   const request = frozen(door.parse(given, exchange.headers, exchange.params));
@@ -99,14 +98,6 @@ function refuseOtherWords({ headers }: Exchange): void {
     if (said === undefined || said === word || said === opposite) continue;
     throw new GatewayError('invalid_value', `The header "${name}" must be ${word} or ${opposite}, not ${JSON.stringify(said.slice(0, 50))}.`, { param: name });
   }
-}
-
-/** Names of metadata are lower case, as those of headers are: then a limit, a rule and a filter find them, whatever source they come from. */
-function withLowerNames(metadata: Metadata): Metadata {
-  for (const name in metadata) {
-    if (name !== name.toLowerCase()) return bare(Object.fromEntries(Object.entries(metadata).map(([one, value]) => [one.toLowerCase(), value])));
-  }
-  return metadata;
 }
 
 /** safety: all taps get the same request, so none may change it; a tap may return another one. cost: the messages themselves are many, so they are not frozen. */

@@ -2,7 +2,7 @@
 import { finishReasons } from '../chat.ts';
 import type { Chunk } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
-import { fieldsOf, isFields } from '../wire/fields.ts';
+import { bare, fieldsOf, isFields } from '../wire/fields.ts';
 import type { Fields } from '../wire/fields.ts';
 
 /** @param before the value that the tap was given, where its hook is a waterfall */
@@ -12,8 +12,8 @@ export interface Returns {
   /** Completes "the tap returned …, and not". */
   readonly expected: string | ((value: unknown) => string);
   readonly holds: Check;
-  /** Freezes the value, so that later taps cannot change parts of it. */
-  readonly fix?: (value: never) => void;
+  /** Returns the value in its final form: frozen, so that later taps cannot change parts of it. */
+  readonly fix?: (value: never) => unknown;
 }
 
 type Holds = (value: unknown) => boolean;
@@ -110,13 +110,36 @@ function isRecord(value: unknown, given: unknown): boolean {
 
 // safety: without these, a tap could change what another plugin has returned, and so the other requests to which that plugin gives the same object.
 // cost: not all of a value is frozen, as a request has many messages
-const fixWith = (part: string) => (value: Fields): void => [value[part], value].forEach(Object.freeze);
-const fixList = (list: readonly unknown[]): void => [...list, list].forEach(Object.freeze);
+function fixRequest(request: { readonly messages: object }): unknown {
+  Object.freeze(request.messages);
+  return Object.freeze(request);
+}
+
+function fixList(list: readonly unknown[]): unknown {
+  list.forEach(Object.freeze);
+  return Object.freeze(list);
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+/**
+ * Names of metadata are lower case, as those of headers are: then a limit, a rule and a filter find them, whatever source they come from.
+ * safety: `metadata/headers` must find the names of plugins before it, as otherwise a caller could replace their values.
+ */
+function fixMetadata(metadata: Texts): Texts {
+  const isLower = Object.keys(metadata).every((name) => name === name.toLowerCase());
+  return Object.freeze(isLower ? metadata : bare(Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name.toLowerCase(), value]))));
+}
+
+function fixPrincipal(principal: { readonly metadata: Texts }): unknown {
+  const metadata = fixMetadata(principal.metadata);
+  return Object.freeze(metadata === principal.metadata ? principal : { ...principal, metadata });
+}
 
 export const returns: Readonly<Record<string, Returns>> = {
-  auth: { expected: 'a principal: { key, models, metadata }', holds: isPrincipal, fix: fixWith('metadata') },
-  metadata: { expected: 'an object of texts', holds: isOfTexts, fix: Object.freeze },
-  normalise: { expected: 'a chat request: { model, messages, … }', holds: isRequest, fix: fixWith('messages') },
+  auth: { expected: 'a principal: { key, models, metadata }', holds: isPrincipal, fix: fixPrincipal },
+  metadata: { expected: 'an object of texts', holds: isOfTexts, fix: fixMetadata },
+  normalise: { expected: 'a chat request: { model, messages, … }', holds: isRequest, fix: fixRequest },
   route: { expected: 'a list of candidates', holds: isListOfCandidates, fix: fixList },
   explain: { expected: 'an explanation: { object, candidates, limits }', holds: (value) => isFields(value) && isListOfFields(value['candidates']) && isListOfFields(value['limits']) },
   open: { expected: 'a source of chunks: { adjustments, read, cancel }', holds: isSource },

@@ -28,8 +28,7 @@ export function faultOf(reason: unknown, given: Given | undefined): GatewayError
 function sound(value: unknown, before: unknown, { returns }: GuardedTap): unknown {
   if (returns === undefined) return value;
   if (!returns.holds(value, before)) throw new TypeError(`the tap returned ${kindOf(value)}, and not ${typeof returns.expected === 'string' ? returns.expected : returns.expected(value)}`);
-  returns.fix?.(value as never);
-  return value;
+  return returns.fix?.(value as never) ?? value;
 }
 
 /** Notes which plugin gave a source of chunks, so that a later error of the source names the plugin. @param context of the request, where the hook runs within one */
@@ -67,9 +66,9 @@ export const bail = (taps: readonly GuardedTap[]): Run => (first) => {
 };
 
 function decision(value: unknown, tap: GuardedTap, context: unknown): unknown {
-  checked(value, undefined, tap);
-  remember(value, tap, context);
-  return value;
+  const decided = checked(value, undefined, tap);
+  remember(decided, tap, context);
+  return decided;
 }
 
 /** safety: if a request ended while a tap was awaited, later taps would reserve things for it that nobody releases. */

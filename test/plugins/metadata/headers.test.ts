@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { EARLY } from '../../../core/pipeline/hooks.ts';
 import { withHeaders } from '../../../plugins/metadata/headers.ts';
 import { oneUpstream, quietPlugins } from '../../_kit/gateway.ts';
 import { gatewayOf, probe, provider } from '../../core/scene.ts';
@@ -84,6 +85,15 @@ describe('metadata/headers', () => {
     await chat({}, { authorization: 'Bearer a-key-of-the-search-team', 'x-gateway-team': 'search' });
     expect(records.map(({ metadata }) => metadata)).toEqual([{ team: 'search', user: 'ann' }, { team: 'search' }]);
     expect(records.map(({ adjustments }) => adjustments)).toEqual([[{ parameter: 'metadata', change: 'team is what the key sets' }], []]);
+  });
+
+  it.each<[string, Parameters<typeof probe>[0]]>([
+    ['auth', ({ hooks }) => hooks.auth.tap({ stage: EARLY }, () => ({ key: 'search', models: null, metadata: { Team: 'search' } }))],
+    ['metadata', ({ hooks }) => hooks.metadata.tap({ stage: EARLY }, (metadata) => ({ ...metadata, Team: 'search' }))],
+  ])('keeps the value that a plugin sets at %s before it, also under a name with capitals', async (_, apply) => {
+    const { chat, records } = await gatewayOf(oneUpstream((await provider()).url), { plugins: [probe(apply)] });
+    await chat({}, { 'x-gateway-team': 'evil' });
+    expect(records.map(({ metadata }) => ({ ...metadata }))).toEqual([{ team: 'search' }]);
   });
 
   it('may have a name with an underscore, which limits, alerts and sessions find too', async () => {
