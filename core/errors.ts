@@ -4,6 +4,7 @@
  */
 
 import type { Usage } from './chat.ts';
+import { isHeaderName } from './names.ts';
 
 type Row = readonly [status: number, type: string, retryable?: 'retryable'];
 
@@ -145,6 +146,22 @@ const brand = Symbol.for('model-gateway.error');
 /** safety: a text of a caller that was cut may end with half of a character, and strict readers of JSON refuse all of a reply that has one. A plugin may be JavaScript, and pass a value that is not a text. */
 const wellFormed = <Text extends string | null>(text: Text): Text => (typeof text === 'string' ? (text.toWellFormed() as Text) : text);
 
+/** Headers that say where a reply ends: only the server writes them. */
+const framing = new Set(['content-length', 'transfer-encoding', 'trailer', 'upgrade']);
+
+/** The headers, with names in lower case. safety: a header that HTTP does not allow would leave the caller without a reply, and a plugin may make one of what a caller sent. */
+function sendable(headers: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => {
+    const lower = name.toLowerCase();
+    const isSendable = isHeaderName(name) && !framing.has(lower) && typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+    if (!isSendable) throw new TypeError(`a GatewayError cannot have the header ${JSON.stringify(name.slice(0, 100))} with this value`);
+    return [lower, value];
+  }));
+}
+
+/** A time to wait that a header can say: 0 for one that is over, null for one that nobody knows. */
+const waitOf = (ms: number | null): number | null => (Number.isFinite(ms) ? Math.max(0, ms as number) : null);
+
 /** An error that a caller may see. Its message must not contain a key, an address of a provider, or a prompt. */
 export class GatewayError extends Error {
   readonly [brand] = true;
@@ -180,9 +197,9 @@ export class GatewayError extends Error {
     this.retryable = kind.retryable ?? false;
     this.isFinal = kind.isFinal ?? false;
     this.param = wellFormed(facts.param ?? null);
-    this.retryAfterMs = facts.retryAfterMs ?? null;
+    this.retryAfterMs = waitOf(facts.retryAfterMs ?? null);
     this.upstreamStatus = facts.upstreamStatus ?? null;
-    this.headers = facts.headers ?? {};
+    this.headers = facts.headers === undefined ? {} : sendable(facts.headers);
     this.plugin = facts.plugin ?? null;
   }
 

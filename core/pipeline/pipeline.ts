@@ -212,7 +212,7 @@ const framing = new Set(['connection', 'content-length', 'keep-alive', 'transfer
 /** An error as a reply, in the form of the door to which the request came. */
 export function refusal(error: GatewayError, id: string, door: Pick<Door, 'refusal'> | null = null): Answer<string> {
   // wire: a 401 names the scheme that is wanted (RFC 9110 §15.5.2)
-  const headers: Record<string, string> = { 'content-type': 'application/json', 'x-request-id': id, ...(error.status === 401 && { 'www-authenticate': 'Bearer' }), ...error.headers };
+  const headers: Record<string, string> = { ...(error.status === 401 && { 'www-authenticate': 'Bearer' }), ...error.headers, 'content-type': 'application/json', 'x-request-id': id };
   if (error.retryAfterMs !== null) {
     headers['retry-after'] = String(Math.ceil(error.retryAfterMs / 1000));
     headers['retry-after-ms'] = String(Math.ceil(error.retryAfterMs));

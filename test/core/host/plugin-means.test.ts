@@ -117,6 +117,34 @@ describe('an error of a plugin', () => {
     expect(gateway.records[0]?.error).toMatchObject({ code: 'shop_closed', plugin: 'test/means' });
   });
 
+  const failingWith = async (facts: object): ReturnType<typeof gatewayWith> =>
+    await gatewayWith(pluginOf(({ hooks }) => hooks.normalise.tap(() => { throw new GatewayError(closed, 'The shop is closed.', facts); }), { errors: [closed] }));
+
+  test('may have headers, but none that the gateway itself writes', async () => {
+    const { gateway } = await failingWith({ headers: { 'X-Shop': 'a', 'Content-Type': 'text/html', 'x-request-id': 'mine' } });
+    const { status, headers } = await gateway.chat({});
+    expect([status, headers.get('x-shop'), headers.get('content-type'), headers.get('x-request-id')]).toEqual([423, 'a', 'application/json', gateway.records[0]?.id]);
+  });
+
+  test.each<[string, unknown]>([
+    ['x-shop', 'a\r\nb: c'],
+    ['x-shop', '東京'],
+    ['x-shop', 5],
+    ['x shop', 'a'],
+    ['Content-Length', '3'],
+    ['transfer-encoding', 'chunked'],
+  ])('with a header that cannot be sent, %s: %j, is a plugin_error, and the process log names the header', async (name, value) => {
+    const { gateway } = await failingWith({ headers: { [name]: value } });
+    const response = await gateway.chat({});
+    expect([response.status, ((await response.json()) as { error: object }).error]).toMatchObject([500, { code: 'plugin_error', message: 'The plugin "test/means" failed at "normalise".' }]);
+    expect(gateway.lines.join('')).toContain(`TypeError: a GatewayError cannot have the header \\"${name}\\"`);
+  });
+
+  test.each([[-5, '0'], [Number.NaN, null], [Infinity, null]])('whose time to wait is %s has the header retry-after-ms: %s', async (retryAfterMs, wanted) => {
+    const { gateway } = await failingWith({ retryAfterMs });
+    expect((await gateway.chat({})).headers.get('retry-after-ms')).toBe(wanted);
+  });
+
   test.each<[unknown, string]>([
     ['shop_closed', 'the gateway has no error code "shop_closed"'],
     ['constructor', 'the gateway has no error code "constructor"'],
