@@ -40,15 +40,18 @@ const isSameOr = (part: unknown, before: unknown, holds: Holds): boolean => part
 
 const isPrincipal: Check = (value) => isFields(value) && isNullOr(value['key'], isText) && isNullOr(value['models'], isListOfTexts) && isOfTexts(value['metadata']);
 
-const isMessage: Holds = (value) => isFields(value) && isText(value['role']);
+const isAbsentOr = (value: unknown, holds: Holds): boolean => isNullOr(value ?? null, holds);
+const isPart: Holds = (value) => isFields(value) && isText(value['type']) && isAbsentOr(value['text'], isText);
+const isContent: Holds = (value) => isText(value) || isListOf(value, isPart);
+const isMessage: Holds = (value) => isFields(value) && isText(value['role']) && isAbsentOr(value['content'], isContent);
 const isListOfMessages: Holds = (value) => isListOf(value, isMessage);
-const isTools: Holds = (value) => (value ?? null) === null || isListOfFields(value);
+const isTools: Holds = (value) => isAbsentOr(value, isListOfFields);
 function isRequest(value: unknown, before: unknown): boolean {
   const { messages, tools } = before as Fields;
   return isFields(value) && isText(value['model']) && isFields(value['reasoning']) && isFields(value['rest']) && isSameOr(value['messages'], messages, isListOfMessages) && isSameOr(value['tools'], tools, isTools);
 }
 
-const isError: Holds = (value) => (value ?? null) === null || GatewayError.is(value);
+const isError: Holds = (value) => isAbsentOr(value, GatewayError.is);
 const isDropped: Holds = (value) => isFields(value) && isText(value['by']) && isText(value['reason']) && isError(value['error']);
 const hasId: Holds = (value) => isFields(value) && isText(value['id']);
 const isMapping: Holds = (value) => isFields(value) && isText(value['externalId']);
