@@ -83,6 +83,10 @@ const blaming = (plugin: string, endpoint: Endpoint): Endpoint => ({
 const isHeader = (name: string, value: string | readonly string[] | undefined): boolean => typeof value !== 'object' && isHeaderName(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(String(value));
 const isBody = (body: unknown): boolean => (body ?? null) === null || typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream;
 
+/** Headers that say where the answer ends: the server writes them. safety: with a second one of these, a proxy and the gateway disagree about where the next answer begins. */
+const framing = new Set(['transfer-encoding', 'trailer', 'upgrade']);
+const isOfServer = (name: string, body: unknown): boolean => framing.has(name) || (name === 'content-length' && !(body instanceof ReadableStream));
+
 /** The answer, with an empty text where it has no body. safety: an answer of another shape would fail later, in the server, where the plugin is no longer known. */
 function sound(answer: Answer): Answer {
   if (!isFields(answer) || answer instanceof Response) throw new TypeError(`the endpoint answered ${answer instanceof Response ? 'a Response' : kindOf(answer)}, and not { status, headers, body }`);
@@ -93,5 +97,8 @@ function sound(answer: Answer): Answer {
   if (!isBody(body)) throw new TypeError(`the endpoint answered with a body that is ${kindOf(body)}, and not a text, bytes or a stream`);
   const broken = Object.keys(headers ?? {}).find((name) => !isHeader(name, headers[name]));
   if (broken !== undefined) throw new TypeError(`the endpoint answered with the header ${JSON.stringify(broken.slice(0, 100))}, which HTTP does not allow`);
+  const written = Object.keys(headers ?? {}).find((name) => isOfServer(name.toLowerCase(), body));
+  if (written !== undefined) throw new TypeError(`the endpoint answered with the header "${written}", which the gateway writes itself`);
+  if (body instanceof ReadableStream && body.locked) throw new TypeError('the endpoint answered with a stream that is read already');
   return { ...answer, body: body ?? '' };
 }

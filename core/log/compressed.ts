@@ -42,10 +42,10 @@ export async function compressed(answer: Answer, accepted: string | undefined): 
   if (answer.isEndless === true) return answer;
   const { body } = answer;
   // by small letters: a plugin may write the names in any way
-  const { vary, ...headers } = Object.fromEntries(Object.entries(answer.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+  const { vary, 'content-length': length, ...headers } = Object.fromEntries(Object.entries(answer.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
   if (headers['content-encoding'] !== undefined) return answer;
   const coding = codingOf(accepted);
-  const coded = (bytes: Answer['body']): Answer => ({ ...answer, headers: { ...headers, vary: vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`, ...(bytes !== body && { 'content-encoding': coding }) }, body: bytes });
+  const coded = (bytes: Answer['body']): Answer => ({ ...answer, headers: { ...headers, vary: vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`, ...(bytes !== body && { 'content-encoding': coding }), ...(bytes === body && length !== undefined && { 'content-length': length }) }, body: bytes });
   if (coding === 'identity') return coded(body);
   if (body instanceof ReadableStream) return coded(ReadableStream.from(flushed(body, coding === 'br' ? createBrotliCompress(brotli) : createGzip())));
   const bytes = Buffer.from(body as string);

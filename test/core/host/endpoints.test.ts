@@ -1,4 +1,5 @@
 /** Endpoints of plugins: a fault is reported at the start, and an answer that HTTP does not allow names its plugin. */
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
@@ -59,11 +60,20 @@ describe('the answer of an endpoint', () => {
     ['headers that are no plain object', { body: 'a', headers: new Headers({ 'x-a': 'a' }) }],
     ['headers in a map', { body: 'a', headers: new Map([['x-a', 'a']]) }],
     ['a Response of fetch', new Response('a', { status: 403 })],
+    ['a length that the gateway writes itself', { body: 'hello', headers: { 'Content-Length': '3' } }],
+    ['a length that the gateway writes itself, for bytes', { body: new Uint8Array([97]), headers: { 'content-length': '30' } }],
+    ['an encoding of the connection', { body: 'a', headers: { 'transfer-encoding': 'chunked' } }],
+    ['another protocol', { body: 'a', headers: { upgrade: 'websocket' } }],
+    ['a stream that is read already', () => {
+      const body = new Blob(['a']).stream();
+      body.getReader();
+      return { body };
+    }],
     ['a status that does not exist', { body: 'a', status: 99 }],
     ['a status that is not final', { body: 'a', status: 103 }],
     ['a status that is a text', { body: 'a', status: '200' }],
   ])('of %s names the plugin', async (_, answer) => {
-    const { get, lines } = await answering(answer);
+    const { get, lines } = await (typeof answer === 'function' ? serving({ handle: answer }) : answering(answer));
     expect(await errorOf(await get('/probe'))).toMatchObject({ code: 'plugin_error', message: 'The plugin "test/probe" failed to answer.' });
     expect(lines.join('')).toContain('the endpoint answered');
   });
@@ -93,6 +103,18 @@ describe('the answer of an endpoint', () => {
   it.each<[string, unknown]>([['bytes', new Uint8Array([97])], ['a stream', new Blob(['a']).stream()], ['a text', 'a']])('may be %s', async (_, body) => {
     const { get } = await answering({ body });
     expect(await (await get('/probe')).text()).toBe('a');
+  });
+
+  it('may have a length where it is a stream, which nobody else knows', async () => {
+    const { get } = await answering({ body: new Blob(['hello']).stream(), headers: { 'content-length': '5' } });
+    const response = await get('/probe');
+    expect([response.headers.get('content-length'), await response.text()]).toEqual(['5', 'hello']);
+  });
+
+  it('has no such length where it is compressed', async () => {
+    const { get } = await serving({ path: '/api/probe', handle: () => ({ body: new Blob(['hello']).stream(), headers: { 'content-length': '5' } }) });
+    const response = await get('/api/probe', { 'accept-encoding': 'gzip' });
+    expect([response.headers.get('content-length'), String(gunzipSync(await response.arrayBuffer()))]).toEqual([null, 'hello']);
   });
 
   it.each(['', 'a\tb', 'caf\u00e9', '"quoted"; q=1, *'])('may have the header value %j', async (value) => {
