@@ -29,7 +29,7 @@ export interface Principal {
 }
 
 /** The caller, for a key of this entry. */
-export const principalOf = ({ name: key, since, models, metadata, logBodies, cache, reasoningFields }: KeyEntry): Principal => ({ key, ...(since !== null && { since }), models, metadata, logBodies, cache, ...(reasoningFields !== null && { reasoningFields }) });
+export const principalOf = ({ name: key, since, models, metadata, logBodies, cache, reasoningFields }: KeyEntry): Principal => ({ key, ...(since !== null && { since }), models, metadata: Object.freeze(metadata), logBodies, cache, ...(reasoningFields !== null && { reasoningFields }) });
 
 /** The owner of a stored text, as a part of the JSON key under which the text is stored. safety: the name alone is not enough, because a new key may get the name of a deleted one. */
 export const ownerOf = ({ key, since }: Principal): unknown => (since === undefined ? key : [key, since]);

@@ -28,7 +28,7 @@ export function faultOf(reason: unknown, given: Given | undefined): GatewayError
 function sound(value: unknown, before: unknown, { returns }: GuardedTap): unknown {
   if (returns === undefined) return value;
   if (!returns.holds(value, before)) throw new TypeError(`the tap returned ${kindOf(value)}, and not ${typeof returns.expected === 'string' ? returns.expected : returns.expected(value)}`);
-  return returns.fix?.(value as never) ?? value;
+  return returns.fix?.(value as never, before as never) ?? value;
 }
 
 /** Notes which plugin gave a source of chunks, so that a later error of the source names the plugin. @param context of the request, where the hook runs within one */
