@@ -326,6 +326,22 @@ describe('cache points', () => {
     expect(changesOf({ messages })).toEqual(['cache_control: dropped after the first 4']);
   });
 
+  it.each([
+    ['a PDF', 'a.pdf', ['text', 'document', 'cachePoint', 'text'], []],
+    ['a table', 'a.csv', ['text', 'cachePoint', 'document', 'text'], ['cache_control: moved before a document that is no PDF']],
+  ])('come directly after no document that Bedrock reads as text: %s', (_, filename, kinds, changes) => {
+    const messages = [user([{ type: 'text', text: 'Read.' }, { type: 'file', file: { filename, file_data: 'AAAA' }, cache_control: control }, { type: 'text', text: 'Well?' }])];
+    expect(contentOf(messages, sonnet)[0]?.map((block) => Object.keys(block)[0])).toEqual(kinds);
+    expect(changesOf({ messages }, sonnet)).toEqual(changes);
+  });
+
+  it('are left out where nothing but such a document comes before them, and stand once before several', () => {
+    const table = { type: 'file', file: { filename: 'a.csv', file_data: 'AAAA' }, cache_control: control };
+    expect(contentOf([user([table, { type: 'text', text: 'Well?' }])], sonnet)[0]?.map((block) => Object.keys(block)[0])).toEqual(['document', 'text']);
+    expect(changesOf({ messages: [user([table, { type: 'text', text: 'Well?' }])] }, sonnet)).toEqual(['cache_control: dropped after a document that is no PDF']);
+    expect(contentOf([user([marked('Read.'), table, table])], sonnet)[0]?.map((block) => Object.keys(block)[0])).toEqual(['text', 'cachePoint', 'document', 'document']);
+  });
+
   it('last an hour where the model supports it', () => {
     const messages = [user([marked('a', { type: 'ephemeral', ttl: '1h' })])];
     expect(contentOf(messages, sonnet45)[0]?.[1]).toEqual({ cachePoint: { type: 'default', ttl: '1h' } });
