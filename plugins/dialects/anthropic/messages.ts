@@ -77,11 +77,15 @@ function saidBy({ results, parts }: Turn & { role: 'user' }, writing: Writing): 
 
 function resultBlock(message: Message, writing: Writing): Block {
   const blocks = blocksOf(partsOf(message), writing);
+  const isError = message['is_error'] === true;
+  // wire: a failed call's result without content is a 400 (Anthropic: error text "content cannot be empty if `is_error` is true"), at each later turn too
+  if (isError && blocks.length === 0) writing.adjust('messages', 'an empty tool result filled in');
+  const content = blocks.length === 0 ? (isError ? '…' : null) : typeof message.content === 'string' ? message.content : blocks;
   return {
     type: 'tool_result',
     tool_use_id: writing.callIds.ofResult(message.tool_call_id ?? ''),
-    ...(typeof message.content === 'string' && blocks.length > 0 ? { content: message.content } : blocks.length > 0 ? { content: blocks } : {}),
-    ...(message['is_error'] === true ? { is_error: true } : {}),
+    ...(content === null ? {} : { content }),
+    ...(isError ? { is_error: true } : {}),
     ...nativeOf(message),
     ...writing.breakpoints.of(message),
   };

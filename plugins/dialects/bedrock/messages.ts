@@ -119,7 +119,8 @@ class Writer {
   }
 
   userBlocks({ results, parts }: Turn & { role: 'user' }): Block[] {
-    const blocks = [...results.flatMap((result) => this.#resultBlocks(result)), ...this.parts(parts, 'a user message')];
+    const answers = results.flatMap((result) => this.#resultBlocks(result));
+    const blocks = [...(modelClassOf(this.#ways.target).refusesResultImages === true ? imagesBehind(answers, this.#ways) : answers), ...this.parts(parts, 'a user message')];
     if (blocks.some((block) => 'document' in block) && !blocks.some((block) => 'text' in block)) {
       // wire: a message with a document must have a text too (Amazon Bedrock: DocumentBlock)
       this.#ways.adjust('messages', 'a text added beside the document');
@@ -204,14 +205,18 @@ class Writer {
     const id = result.tool_call_id ?? '';
     const parts = partsOf(result);
     const content = parts.map((part) => this.#partBlock(part, 'a tool result')).filter((block) => block !== null);
-    const blocks: Block[] = this.#ways.hasTools ? [{ toolResult: { toolUseId: this.#callIds.ofResult(id), content: this.#filled(content), ...this.#status(result) } }] : this.#resultAsText(id, content);
+    const blocks: Block[] = this.#ways.hasTools ? [{ toolResult: { toolUseId: this.#callIds.ofResult(id), content: this.#filled(content, result), ...this.#status(result) } }] : this.#resultAsText(id, content);
     this.#ways.cachePoints.after(blocks, parts.find((part) => part['cache_control'] !== undefined)?.['cache_control'] ?? result['cache_control']);
     return blocks;
   }
 
-  /** wire: Claude takes a result without content; Nemotron, and who knows which others, answer 400 to it (strands-agents/harness-sdk#2122, 2026-04). An empty text is a 400 too (NousResearch/hermes-agent#55092, 2026-06). */
-  #filled(content: Block[]): Block[] {
-    if (content.length > 0 || modelClassOf(this.#ways.target).family === 'claude') return content;
+  /**
+   * wire: Claude takes a result without content, but not of a call that failed: 400 "cannot be empty when status value is error"
+   * (aws-samples/sample-multi-agent-orchestration-chat-on-agentcore#15, 2026-06). Nemotron, and who knows which others, answer 400 to each
+   * (strands-agents/harness-sdk#2122, 2026-04). An empty text is a 400 too (NousResearch/hermes-agent#55092, 2026-06).
+   */
+  #filled(content: Block[], result: Message): Block[] {
+    if (content.length > 0 || (modelClassOf(this.#ways.target).family === 'claude' && result['is_error'] !== true)) return content;
     this.#ways.adjust('messages', 'an empty tool result filled in');
     return [{ text: '…' }];
   }
@@ -250,6 +255,22 @@ class Writer {
     const at = (this.#messages[message]?.content as readonly ContentPart[] | undefined)?.indexOf(part);
     return at === undefined ? 'messages' : `messages[${message}].content[${at}]`;
   }
+}
+
+/** The results of a turn, and the images of the results after them all. */
+function imagesBehind(results: readonly Block[], { adjust }: MessageWays): readonly Block[] {
+  const behind: Block[] = [];
+  const bare = results.map((block) => {
+    const { toolResult } = block;
+    const { content, toolUseId } = fieldsOf(toolResult);
+    const images = listOf(content).map(fieldsOf).filter((one) => 'image' in one);
+    if (images.length === 0) return block;
+    behind.push({ text: `The tool call ${toolUseId as string} gave this:` }, ...images);
+    const others = listOf(content).map(fieldsOf).filter((one) => !('image' in one));
+    return { toolResult: { ...fieldsOf(toolResult), content: others.length > 0 ? others : [{ text: 'See the image after the results.' }] } };
+  });
+  if (behind.length > 0) adjust('messages', 'images of tool results put behind the results');
+  return [...bare, ...behind];
 }
 
 const wordsOf = ({ type, text, refusal }: ContentPart): string | null => {

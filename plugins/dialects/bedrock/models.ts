@@ -28,6 +28,8 @@ export interface ModelClass {
   readonly takesStatus?: boolean;
   /** True if no message may have tool blocks beside others. wire: 400 "Conversation blocks and tool use blocks cannot be provided in the same turn" (langchain-ai/langchain-aws#1118, 2026-06; quarkiverse/quarkus-langchain4j#1983, 2025-11). */
   readonly refusesMixing?: boolean;
+  /** True if no result of a tool may hold an image. wire: 400 "This model doesn't support the image field for user messages", though beside the result it takes the image (can1357/oh-my-pi#11685 and openclaw/openclaw#149336, 2026-09). */
+  readonly refusesResultImages?: boolean;
 }
 
 /** A parameter that some class refuses, by its name in chat completions. */
@@ -53,10 +55,10 @@ const classes: readonly ModelClass[] = [
   { family: 'claude', match: /anthropic|claude/, effort: cannot, topK: (value) => ({ top_k: value }), caches: true, takesStatus: true },
   { family: 'openai', match: /gpt-oss/, effort: asEffort((word) => ({ reasoning_effort: word })) },
   // wire: 400 "This model doesn't support the stopSequences field", and the same for temperature and topP (Amazon Bedrock, as of 2026-11)
-  { family: 'openai', match: /(?:^|\/)openai\./, effort: asEffort((word) => ({ reasoning_effort: word })), refuses: ['temperature', 'top_p', 'stop'] },
+  { family: 'openai', match: /(?:^|\/)openai\./, effort: asEffort((word) => ({ reasoning_effort: word })), refuses: ['temperature', 'top_p', 'stop'], refusesResultImages: true },
   // wire: under a cross-region id the same models do not know `reasoning_effort`, but `reasoning.effort`, with none and xhigh and without
   // minimal; a model without none refuses it itself (stdapi-ai/stdapi.ai#283 and anomalyco/opencode#48195, 2026-09)
-  { family: 'openai', match: /\.openai\./, effort: asGpt, refuses: ['temperature', 'top_p', 'stop'] },
+  { family: 'openai', match: /\.openai\./, effort: asGpt, refuses: ['temperature', 'top_p', 'stop'], refusesResultImages: true },
   {
     family: 'nova',
     match: /nova-2/,

@@ -261,6 +261,12 @@ describe('tool turns', () => {
     expect(messagesOf([user, calling('a'), message])[2]?.['content']).toEqual([{ type: 'tool_result', tool_use_id: 'a', ...fields }]);
   });
 
+  it.each(['', ' \n'])('have a word in the result of a failed call that says nothing: %j', (said) => {
+    const messages: Message[] = [user, calling('a'), result('a', said, { is_error: true })];
+    expect(messagesOf(messages)[2]?.['content']).toEqual([{ type: 'tool_result', tool_use_id: 'a', content: '…', is_error: true }]);
+    expect(changesOf({ messages })).toEqual(['messages an empty tool result filled in']);
+  });
+
   it.each<[string, string, Fields, string[]]>([
     ['an object', '{"a":[1]}', { a: [1] }, []],
     ['nothing', '', {}, []],

@@ -83,6 +83,28 @@ describe('tool turns', () => {
     expect(changesOf(said, externalId)).toEqual(content.length === 0 ? [] : ['messages: an empty tool result filled in']);
   });
 
+  it('have a word in the empty result of a failed call, also for Claude', () => {
+    const messages: Message[] = [user('?'), { role: 'assistant', content: null, tool_calls: [call('a', 'tide')] }, { role: 'tool', tool_call_id: 'a', content: '', is_error: true }];
+    const said = { messages, tools: [tide] };
+    expect(bodyOf(said, sonnet)['messages'][2].content).toEqual([{ toolResult: { toolUseId: 'a', content: [{ text: '…' }], status: 'error' } }]);
+    expect(changesOf(said, sonnet)).toEqual(['messages: an empty tool result filled in']);
+  });
+
+  it.each(['us.openai.gpt-5.6-sol-v1:0', 'openai.gpt-5.5-v1:0'])('have the images of results behind all results for %s, which takes none inside', (externalId) => {
+    const seen: Message = { role: 'tool', tool_call_id: 'b', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,BBBB' } }] };
+    const said = { messages: [...turns.slice(0, 2), seen, ...turns.slice(3)], tools: [tide] };
+    expect(bodyOf(said, externalId)['messages'][2].content).toEqual([
+      { toolResult: { toolUseId: 'b', content: [{ text: 'See the image after the results.' }] } },
+      { toolResult: { toolUseId: 'a', content: [{ text: 'High' }] } },
+      { text: 'The tool call b gave this:' },
+      { image: { format: 'png', source: { bytes: 'BBBB' } } },
+      { text: 'The tool call a gave this:' },
+      { image: { format: 'png', source: { bytes: 'AAAA' } } },
+      { text: 'And?' },
+    ]);
+    expect(changesOf(said, externalId)).toEqual(['messages: images of tool results put behind the results']);
+  });
+
   it.each([
     ['every model', nova, ['tooluse_Ab-1', 'functions.tide:0', 'x'.repeat(70)], /^[\w-]{1,64}$/],
     ['Mistral', mistral, ['tooluse_Ab-1', 'tooluse_Ab-2', 'D681PevKs'], /^[a-zA-Z0-9]{9}$/],
