@@ -11,6 +11,7 @@ import { isVertex } from '../families/vertex.ts';
 import { pathOf } from './address.ts';
 import { encodeConversation } from './contents.ts';
 import { classOf, type ModelClass, planThinking } from './models.ts';
+import { withLoneReferences } from './references.ts';
 import { reduceSchema } from './schema.ts';
 
 /** The names of parameters in `generationConfig`. */
@@ -144,7 +145,7 @@ class Draft {
   }
 
   #parameters(schema: object, parameter = 'tools.function.parameters'): Fields {
-    if (this.#model.takesJsonSchema === true) return { parametersJsonSchema: schema };
+    if (this.#model.takesJsonSchema === true) return { parametersJsonSchema: withLoneReferences(schema) };
     const reduced = this.#reduced(schema, parameter);
     // wire: an object schema without properties is a 400 (Gemini API: error text "should be non-empty for OBJECT type"); leaving it out means the same
     return 'properties' in reduced ? { parameters: reduced } : {};
@@ -173,7 +174,7 @@ class Draft {
     config['responseMimeType'] = 'application/json';
     const schema = wanted?.schema;
     if (type !== 'json_schema' || schema === undefined || schema === null) return;
-    if (this.#model.takesJsonSchema === true) config['responseJsonSchema'] = schema;
+    if (this.#model.takesJsonSchema === true) config['responseJsonSchema'] = withLoneReferences(schema);
     else config['responseSchema'] = this.#reduced(schema, 'response_format.json_schema');
   }
 }

@@ -218,6 +218,19 @@ describe('tools', () => {
     expect(bodyOf({ tools: [tool] }, old)['tools']).toEqual([{ functionDeclarations: [{ ...declared, parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } }] }]);
   });
 
+  it('have each reference of their schema alone in its object, for tools and answers', () => {
+    const place = { $ref: '#/$defs/Place' };
+    const $defs = { Place: { type: 'object', properties: { near: { ...place, title: 'Near', default: null } } } };
+    const given = { type: 'object', properties: { where: { ...place, description: 'Where to look.' }, all: { type: 'array', items: place }, $ref: { type: 'string' }, end: { anyOf: [place, { type: 'null' }], default: place } }, $defs };
+    const sent = {
+      ...given,
+      properties: { ...given.properties, where: { description: 'Where to look.', anyOf: [place] } },
+      $defs: { Place: { type: 'object', properties: { near: { title: 'Near', default: null, anyOf: [place] } } } },
+    };
+    expect(bodyOf({ tools: [{ type: 'function', function: { name: 'look', parameters: given } }] })['tools'][0].functionDeclarations[0].parametersJsonSchema).toEqual(sent);
+    expect(configOf(wanted(given))).toMatchObject({ responseJsonSchema: sent });
+  });
+
   it('have no parameters where none are given', () => {
     const bare: Tool[] = [{ type: 'function', function: { name: 'a' } }, { type: 'function', function: { name: 'b', parameters: { type: 'object', properties: {} } } }];
     expect(bodyOf({ tools: bare }, old)['tools']).toEqual([{ functionDeclarations: [{ name: 'a' }, { name: 'b' }] }]);
