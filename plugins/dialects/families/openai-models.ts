@@ -41,3 +41,16 @@ export function openaiFamilyOf(names: readonly string[]): OpenaiFamily | undefin
   const plain = names.map((name) => name.toLowerCase().replace(/^.*\//, ''));
   return families.find(({ match }) => plain.some((name) => match.test(name)));
 }
+
+/**
+ * The schema of a function's arguments as OpenAI takes it: an object with its properties, even where there are none; the same schema where it is so already.
+ * wire: else 400 "object schema missing properties", or "schema must be a JSON Schema of 'type: "object"', got 'type: "None"'"; Claude Code and MCP servers
+ * leave out both for a tool without arguments, and Anthropic takes that (maximhq/bifrost#1752, 2026-02; github/copilot-cli#2223, 2026-03)
+ */
+export function completeSchema(schema: object): object {
+  const { type = 'object' } = schema as { readonly type?: unknown };
+  const isComplete = 'type' in schema && 'properties' in schema;
+  return isComplete || type !== 'object' || composing.some((keyword) => keyword in schema) ? schema : { type, properties: {}, ...schema };
+}
+
+const composing = ['$ref', 'anyOf', 'oneOf', 'allOf'] as const;

@@ -11,7 +11,7 @@ import { withAllowedTools } from '../families/allowed-tools.ts';
 import { clampedBudget, isClaude } from '../families/claude.ts';
 import { isClientSetting } from '../families/client-settings.ts';
 import { refuseSeveral } from '../families/one-answer.ts';
-import { takes } from '../families/openai-models.ts';
+import { completeSchema, takes } from '../families/openai-models.ts';
 import { queryOf } from '../families/query.ts';
 import { refuseNone } from '../families/thinkers.ts';
 import { withoutForeign } from './foreign.ts';
@@ -226,15 +226,12 @@ function countLogprobs(body: Record<string, unknown>): void {
   else delete body['logprobs'];
 }
 
-const noParameters = { type: 'object', properties: {} };
-
 function withPlainSchemas(tools: readonly Tool[], { schemaDrops = [], needsParameters }: Vendor): readonly Tool[] {
-  if (schemaDrops.length === 0 && needsParameters !== true) return tools;
   return tools.map((tool) => {
-    const schema = tool.function?.parameters ?? (needsParameters === true ? noParameters : undefined);
-    if (tool.function === undefined || schema === undefined) return tool;
-    const parameters = Object.fromEntries(Object.entries(schema).filter(([field]) => !schemaDrops.includes(field)));
-    return { ...tool, function: { ...tool.function, parameters } };
+    const given = tool.function?.parameters ?? (needsParameters === true ? {} : undefined);
+    if (tool.function === undefined || given === undefined) return tool;
+    const parameters = without(completeSchema(given), schemaDrops, () => undefined);
+    return parameters === tool.function.parameters ? tool : { ...tool, function: { ...tool.function, parameters } };
   });
 }
 

@@ -7,6 +7,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { clampedBudget, isClaude } from '../families/claude.ts';
 import { isClientSetting } from '../families/client-settings.ts';
+import { completeSchema } from '../families/openai-models.ts';
 import { queryOf } from '../families/query.ts';
 import { refuseSeveral } from '../families/one-answer.ts';
 import { refuseNone } from '../families/thinkers.ts';
@@ -134,7 +135,7 @@ class Draft {
     for (const field of Object.keys(more)) this.adjustments.add(`tools.${field}`, 'dropped');
     const { name, description, parameters, strict } = described;
     // wire: `strict` is true by default here, and refuses schemas that chat completions takes (OpenAI: Migrate to the Responses API)
-    return { type, name, ...(description !== undefined && { description }), parameters: parameters ?? noParameters, ...(!(this.#isOwn && strict === undefined) && { strict: strict ?? false }), ...native?.fields };
+    return { type, name, ...(description !== undefined && { description }), parameters: completeSchema(parameters ?? {}), ...(!(this.#isOwn && strict === undefined) && { strict: strict ?? false }), ...native?.fields };
   }
 
   #setText(body: Body): void {
@@ -198,8 +199,6 @@ const likelihoods = 'message.output_text.logprobs';
 
 /** Fields of `rest` that other methods put into the body. */
 const setApart = new Set(['verbosity', 'include', 'store']);
-
-const noParameters = { type: 'object', properties: {} };
 
 /** wire: here the fields of a function are beside `type`, not in an object `function` (OpenAI: Migrate to the Responses API). */
 function flat(tool: unknown): unknown {

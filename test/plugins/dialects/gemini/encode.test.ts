@@ -227,7 +227,7 @@ describe('tools', () => {
       properties: { ...given.properties, where: { description: 'Where to look.', anyOf: [place] } },
       $defs: { Place: { type: 'object', properties: { near: { title: 'Near', default: null, anyOf: [place] } } } },
     };
-    expect(bodyOf({ tools: [{ type: 'function', function: { name: 'look', parameters: given } }] })['tools'][0].functionDeclarations[0].parametersJsonSchema).toEqual(sent);
+    expect(bodyOf({ tools: [{ type: 'function', function: { name: 'look', parameters: given } }] })['tools']).toMatchObject([{ functionDeclarations: [{ parametersJsonSchema: sent }] }]);
     expect(configOf(wanted(given))).toMatchObject({ responseJsonSchema: sent });
   });
 

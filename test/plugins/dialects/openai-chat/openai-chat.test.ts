@@ -98,9 +98,18 @@ describe('the body', () => {
   });
 
   it('has no $schema in tools for Moonshot', () => {
-    const tools = [{ type: 'function', function: { name: 'f', parameters: { $schema: 'x', type: 'object' } } }];
-    expect(bodyOf('moonshot', { tools })['tools']).toEqual([{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]);
+    const tools = [{ type: 'function', function: { name: 'f', parameters: { $schema: 'x', type: 'object', properties: {} } } }];
+    expect(bodyOf('moonshot', { tools })['tools']).toEqual([{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }]);
     expect(bodyOf('openai', { tools })['tools']).toEqual(tools);
+  });
+
+  it.each<[string, object, object]>([
+    ['without properties', { type: 'object', additionalProperties: false }, { type: 'object', properties: {}, additionalProperties: false }],
+    ['without anything', {}, { type: 'object', properties: {} }],
+    ['of a choice', { anyOf: [{ type: 'object' }] }, { anyOf: [{ type: 'object' }] }],
+    ['that is a reference', { $ref: '#/$defs/a', $defs: { a: {} } }, { $ref: '#/$defs/a', $defs: { a: {} } }],
+  ])('has properties in the schema of each tool: one %s', (_, parameters, sent) => {
+    expect(bodyOf('openai', { tools: [{ type: 'function', function: { name: 'f', parameters } }] })['tools']).toEqual([{ type: 'function', function: { name: 'f', parameters: sent } }]);
   });
 });
 

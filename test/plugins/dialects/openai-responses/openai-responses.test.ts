@@ -174,6 +174,10 @@ describe('tools', () => {
     ]);
   });
 
+  it('have properties in their schema, where the caller’s has none', () => {
+    expect(bodyOf({ tools: [{ type: 'function', function: { name: 'now', parameters: { type: 'object' } } }] })['tools']).toMatchObject([{ parameters: { type: 'object', properties: {} } }]);
+  });
+
   it('that run at the provider are sent as they came', () => {
     expect(bodyOf({ tools: [{ type: 'web_search', search_context_size: 'low' }] })['tools']).toEqual([{ type: 'web_search', search_context_size: 'low' }]);
   });
