@@ -124,7 +124,7 @@ function choiceOf(choice: ToolChoice | null): Block | null {
   if (typeof choice === 'object') {
     const name = choice.function?.name;
     if (name === undefined) throw new GatewayError('unsupported_value', `This provider does not support the tool choice "${choice.type}".`, { param: 'tool_choice' });
-    return { type: 'tool', name };
+    return { type: 'tool', name, ...nativeOf(choice) };
   }
   return { type: choice === 'required' ? 'any' : choice };
 }

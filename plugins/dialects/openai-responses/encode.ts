@@ -135,7 +135,7 @@ class Draft {
     for (const field of Object.keys(more)) this.adjustments.add(`tools.${field}`, 'dropped');
     const { name, description, parameters, strict } = described;
     // wire: `strict` is true by default here, and refuses schemas that chat completions takes (OpenAI: Migrate to the Responses API)
-    return { type, name, ...(description !== undefined && { description }), parameters: completeSchema(parameters ?? {}), ...(!(this.#isOwn && strict === undefined) && { strict: strict ?? false }), ...native?.fields };
+    return { type, name, ...(description !== undefined && { description }), parameters: this.#isOwn && parameters !== undefined ? parameters : completeSchema(parameters ?? {}), ...(!(this.#isOwn && strict === undefined) && { strict: strict ?? false }), ...native?.fields };
   }
 
   #setText(body: Body): void {

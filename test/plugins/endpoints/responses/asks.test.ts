@@ -94,7 +94,7 @@ describe('a provider of chat completions', () => {
     });
     for (const name of ['truncation', 'max_tool_calls', 'include.web_search_call.action.sources', 'tools.web_search', 'tools.defer_loading', 'reasoning.context', 'input.content.prompt_cache_breakpoint', 'input.web_search_call']) expect(adjusted.split(', ')).toContain(`${name}: dropped`);
     expect(adjusted.split(', ')).toHaveLength(8);
-    expect(json.tools).toEqual([{ type: 'function', function: { name: 'f', parameters: {} } }]);
+    expect(json.tools).toEqual([{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }]);
     expect(json.messages).toEqual([{ role: 'user', content: [{ type: 'text', text: 'hi' }] }, { role: 'assistant', content: 'Yes.' }, { role: 'user', content: 'And?' }]);
   });
 
