@@ -1,4 +1,5 @@
-/** Names that people write: patterns over them, and the known names that an unknown one was probably meant to be. */
+/** Names that people write: patterns over them, the known names that an unknown one was probably meant to be, and short forms of long ones. */
+import { hash } from 'node:crypto';
 import { distance } from 'fastest-levenshtein';
 import type { Model } from './config.ts';
 
@@ -27,6 +28,12 @@ export function didYouMean(word: string, known: Iterable<string>): string {
   const found = suggest(word, known);
   return found.length === 0 ? '' : ` Did you mean ${found.map((name) => `"${name}"`).join(' or ')}?`;
 }
+
+/** wire: the name of a tool may have at most 64 characters at most providers (error texts of `tools[].function.name` and of `function_declarations[].name`). */
+const longestOfTool = 64;
+
+/** The name of a tool as every provider takes it. A longer name ends with a hash of the whole, so that two names with the same beginning stay apart. */
+export const shortToolName = (name: string): string => (name.length <= longestOfTool ? name : `${name.slice(0, longestOfTool - 9)}_${hash('sha256', name).slice(0, 8)}`);
 
 const mostKept = 1000;
 const longestKept = 64;

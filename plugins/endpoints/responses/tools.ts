@@ -3,8 +3,8 @@
  * for tools that the caller runs is a function too, and the tools of a namespace are functions with longer names; the encoder maps their calls
  * back. A tool that a provider runs itself has no other form: other providers do not get it, and the reply says so.
  */
-import { hash } from 'node:crypto';
 import type { Message, Tool, ToolChoice } from '../../../core/chat.ts';
+import { shortToolName } from '../../../core/names.ts';
 import { boolean, type Check, listOf, optional, text, wrongValue } from '../../../core/wire/checks.ts';
 import { inputSchema, isFreeText } from '../../../core/wire/custom-tools/input.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
@@ -75,14 +75,8 @@ function membersOf(param: string, given: Fields): readonly Tool[] {
 
 const isCustom = ({ native }: Tool): boolean => native?.fields['type'] === 'custom';
 
-/** wire: the name of a function may have at most 64 characters (OpenAI: Chat completions). */
-const longest = 64;
-
 /** The name of a namespace's tool at providers that know no namespaces. */
-export function memberName(namespace: string, name: string): string {
-  const whole = `${namespace}__${name}`;
-  return whole.length <= longest ? whole : `${whole.slice(0, longest - 9)}_${hash('sha256', whole).slice(0, 8)}`;
-}
+export const memberName = (namespace: string, name: string): string => shortToolName(`${namespace}__${name}`);
 
 /** wire: Codex 0.171 declares its tools in such items of the conversation, and none in the request (openai/codex, as of 2026-11) */
 export const additional = 'additional_tools';

@@ -5,6 +5,7 @@ import type { FoldedToolCall, Reply } from '../../../../core/pipeline/reply.ts';
 import { fieldsOf } from '../../../../core/wire/fields.ts';
 import { objectIn } from '../../../../core/wire/json.ts';
 import { toOpaque } from '../../../../core/wire/opaque.ts';
+import { ownNames } from '../parse/names.ts';
 import { CallFields, Ending, idOf, isOurs } from './ending.ts';
 import { Thought } from './thought.ts';
 
@@ -12,7 +13,7 @@ import { Thought } from './thought.ts';
 export function encodeMessage(reply: Reply, head: ReplyHead): string {
   const { finish, native, toolCalls } = reply.choice(0);
   const ending = new Ending();
-  const content = new Content(toolCalls);
+  const content = new Content(toolCalls, ownNames(head.request));
   for (const piece of reply.pieces(0)) if (!ending.take(piece)) content.add(piece);
   ending.usage = reply.usage;
   ending.finish(finish, native);
@@ -29,14 +30,16 @@ interface Text {
 class Content {
   readonly #blocks: object[] = [];
   readonly #calls: readonly FoldedToolCall[];
+  readonly #names: ReadonlyMap<string, string>;
   #thought: Thought | null = null;
   #text: Text | null = null;
   readonly #callFields = new CallFields();
   /** State that came after a text. wire: the last block of a message cannot be thinking (Anthropic: error text), so the state goes before the text where nothing follows. */
   #late: object[] = [];
 
-  constructor(calls: readonly FoldedToolCall[]) {
+  constructor(calls: readonly FoldedToolCall[], names: ReadonlyMap<string, string>) {
     this.#calls = calls;
+    this.#names = names;
   }
 
   add(piece: Chunk): void {
@@ -52,7 +55,7 @@ class Content {
         this.#addDetail(piece.detail);
         break;
       case 'tool-start':
-        this.#push({ type: 'tool_use', id: piece.id, name: piece.name, input: inputOf(this.#calls[piece.index]?.arguments ?? ''), ...this.#callFields.of(piece.index) });
+        this.#push({ type: 'tool_use', id: piece.id, name: this.#names.get(piece.name) ?? piece.name, input: inputOf(this.#calls[piece.index]?.arguments ?? ''), ...this.#callFields.of(piece.index) });
         break;
       default:
         if (isOurs(piece)) this.#addNative(piece.name, piece.value);

@@ -8,6 +8,7 @@ import type { Encoder, ReplyHead } from '../../../../core/pipeline/door.ts';
 import { fieldsOf } from '../../../../core/wire/fields.ts';
 import { ObjectEnd, objectIn } from '../../../../core/wire/json.ts';
 import { toOpaque } from '../../../../core/wire/opaque.ts';
+import { ownNames } from '../parse/names.ts';
 import { CallFields, Ending, errorBody, idOf, isOurs } from './ending.ts';
 import { Thought } from './thought.ts';
 
@@ -21,6 +22,7 @@ const deltas = { text: ['text_delta', 'text'], thinking: ['thinking_delta', 'thi
 
 class StreamEncoder implements Encoder {
   readonly #head: ReplyHead;
+  readonly #names: ReadonlyMap<string, string>;
   readonly #ending = new Ending();
   #hasBegun = false;
   /** The number of the open block, or of the next one. */
@@ -41,6 +43,7 @@ class StreamEncoder implements Encoder {
 
   constructor(head: ReplyHead) {
     this.#head = head;
+    this.#names = ownNames(head.request);
   }
 
   chunks(chunks: readonly Chunk[]): string {
@@ -125,7 +128,7 @@ class StreamEncoder implements Encoder {
       case 'reasoning-detail':
         return this.#addDetail(chunk.detail);
       case 'tool-start':
-        return this.#start({ kind: 'call', call: chunk.index, input: '', end: new ObjectEnd(), isWhole: null }, JSON.stringify({ type: 'tool_use', id: chunk.id, name: chunk.name, input: {}, ...this.#callFields.of(chunk.index) }));
+        return this.#start({ kind: 'call', call: chunk.index, input: '', end: new ObjectEnd(), isWhole: null }, JSON.stringify({ type: 'tool_use', id: chunk.id, name: this.#names.get(chunk.name) ?? chunk.name, input: {}, ...this.#callFields.of(chunk.index) }));
       default:
         if (isOurs(chunk)) this.#addNative(chunk.name, chunk.value);
     }

@@ -1,9 +1,11 @@
 /** The conversation: reads messages, which are lists of blocks here, as messages of `core/chat.ts`. */
 import type { ContentPart, Message, ReasoningDetail, ToolCall } from '../../../../core/chat.ts';
+import { shortToolName } from '../../../../core/names.ts';
 import { type Check, list, missing, object, optional, text, wrongType, wrongValue } from '../../../../core/wire/checks.ts';
 import type { Fields } from '../../../../core/wire/fields.ts';
 import { asGiven } from '../../../../core/wire/json.ts';
 import { fromOpaque } from '../../../../core/wire/opaque.ts';
+import { ownName } from './names.ts';
 import { contentOf, markOf, nativeOf, part, shortened, withoutMark } from './parts.ts';
 
 /** Reads `system` and `messages`. */
@@ -140,5 +142,6 @@ class Said {
 
 function callOf(param: string, { id, name, input, ...more }: Fields): ToolCall {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) throw wrongType(`${param}.input`, 'an object', input);
-  return { id: text(`${param}.id`, id), type: 'function', function: { name: text(`${param}.name`, name), arguments: asGiven(input) }, ...markOf(more), ...nativeOf('messages.content', more) };
+  const own = text(`${param}.name`, name);
+  return { id: text(`${param}.id`, id), type: 'function', function: { name: shortToolName(own), arguments: asGiven(input) }, ...markOf(more), ...ownName(own, nativeOf('messages.content', more).native) };
 }

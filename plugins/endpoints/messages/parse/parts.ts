@@ -1,5 +1,6 @@
 /** Content blocks of a user, of instructions and of tool results as parts. Fields that only this format has are kept beside the part, for providers of the same format. */
 import type { ContentPart, Native } from '../../../../core/chat.ts';
+import { shortToolName } from '../../../../core/names.ts';
 import { type Check, object, optional, text, wrongType } from '../../../../core/wire/checks.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../../../core/wire/fields.ts';
 
@@ -98,7 +99,7 @@ function searchPart(param: string, block: Fields): ContentPart {
 
 /** wire: what a search for tools found, by name; the caller declares the tools, and Claude Code 2.1.332 searches at every model (Anthropic: Tool search) */
 function referencePart(param: string, block: Fields): ContentPart {
-  return { type: 'text', text: `The tool "${text(`${param}.tool_name`, block['tool_name'])}" can be called now.`, ...markOf(block), native: { fields: withoutMark(block) } };
+  return { type: 'text', text: `The tool "${shortToolName(text(`${param}.tool_name`, block['tool_name']))}" can be called now.`, ...markOf(block), native: { fields: withoutMark(block) } };
 }
 
 /** The text of a content that has only text; null for any other content. */

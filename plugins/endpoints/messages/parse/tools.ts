@@ -2,6 +2,8 @@
 import type { ChatRequest, ResponseFormat, Tool, ToolChoice } from '../../../../core/chat.ts';
 import { boolean, type Check, listOf, object, optional, text, wrongValue } from '../../../../core/wire/checks.ts';
 import type { Fields } from '../../../../core/wire/fields.ts';
+import { shortToolName } from '../../../../core/names.ts';
+import { ownName } from './names.ts';
 import { markOf, nativeOf } from './parts.ts';
 
 const tool: Check<Tool> = (param, value) => {
@@ -14,14 +16,15 @@ const tool: Check<Tool> = (param, value) => {
     return { ...given, type, native: { fields: {}, isAll: true, needed: { param, message: `${called} has the type "${type}", which this model's provider does not have.` } } };
   }
   const { type: _, name, description, input_schema: schema, strict, ...more } = given;
+  const own = text(`${param}.name`, name);
   const described = {
-    name: text(`${param}.name`, name),
+    name: shortToolName(own),
     ...(typeof description === 'string' && { description }),
     parameters: object(`${param}.input_schema`, schema),
     ...(optional(`${param}.strict`, strict, boolean) === true && { strict: true }),
   };
   optional(`${param}.description`, description, text);
-  return { type: 'function', function: described, ...markOf(more), ...nativeOf('tools', more) };
+  return { type: 'function', function: described, ...markOf(more), ...ownName(own, nativeOf('tools', more).native) };
 };
 
 /** The tools; null where there are none. */
@@ -48,8 +51,10 @@ function choices(given: Fields): ToolChoice {
       return 'required';
     case 'none':
       return 'none';
-    case 'tool':
-      return { type: 'function', function: { name: text('tool_choice.name', given['name']) } };
+    case 'tool': {
+      const name = text('tool_choice.name', given['name']);
+      return { type: 'function', function: { name: shortToolName(name) }, ...ownName(name) };
+    }
     default:
       throw wrongValue('tool_choice.type', 'must be "auto", "any", "tool" or "none"');
   }

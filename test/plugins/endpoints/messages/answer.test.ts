@@ -117,6 +117,19 @@ describe('an answer of a provider of another API', () => {
     expect(events.at(-2)).toMatchObject({ delta: { stop_reason: 'tool_use', stop_sequence: null }, usage: { input_tokens: 0, cache_read_input_tokens: null, output_tokens: 0 } });
   });
 
+  it('calls a tool by the caller’s name, where the provider got a shorter one', async () => {
+    const name = `mcp__plugin_a-plugin-of-a-long-name_a-server-of-a-long-name__read_a_file`;
+    const asked = { model: 'open', tools: [{ name, input_schema: { type: 'object', properties: {} } }] };
+    const { ask, stream, up } = await scene(answers(completion('Yes.')));
+    const short = (await ask(asked)).sent['tools'][0].function.name as string;
+    expect(short).not.toBe(name);
+    const called = [{ ...calls[0], function: { name: short, arguments: '{}' } }];
+    const block = { type: 'tool_use', id: 'c1', name, input: {} };
+    up.script(answers(completion('', { content: null, tool_calls: called })), streams([event({ tool_calls: called }), event({}, 'tool_calls'), 'data: [DONE]\n\n']));
+    expect((await ask(asked)).body['content']).toEqual([block]);
+    expect(blocksOf(await stream(asked))).toEqual([block]);
+  });
+
   it.each([['stop', 'end_turn'], ['length', 'max_tokens'], ['content_filter', 'refusal']])('that ended with %s has %s', async (native, reason) => {
     const body = completion('a') as Fields;
     body['choices'][0].finish_reason = native;
@@ -196,7 +209,7 @@ describe('a failure', () => {
 
 /** The events for chunks that come in these groups. */
 function encoded(...groups: Chunk[][]): Fields[] {
-  const encoder = createEncoder({ id: 'r1', model: 'p/m' } as ReplyHead);
+  const encoder = createEncoder({ id: 'r1', model: 'p/m', request: { tools: null } } as unknown as ReplyHead);
   const text = `${groups.map((chunks) => encoder.chunks(chunks)).join('')}${encoder.end()}`;
   return text.split('\n\n').filter((block) => block !== '').map((block) => JSON.parse(/\ndata: (.*)$/.exec(block)?.[1] ?? 'null') as Fields);
 }
@@ -215,20 +228,20 @@ describe('pieces of several blocks in any order', () => {
   });
 
   it('are sent at once if the call before them is complete', () => {
-    const encoder = createEncoder({ id: 'r1', model: 'p/m' } as ReplyHead);
+    const encoder = createEncoder({ id: 'r1', model: 'p/m', request: { tools: null } } as unknown as ReplyHead);
     encoder.chunks([start(0), input(0, '{"a":"}"}')]);
     expect(encoder.chunks([said('now')])).toContain('"text":"now"');
   });
 
   it('wait for a call whose arguments are not complete yet', () => {
-    const encoder = createEncoder({ id: 'r1', model: 'p/m' } as ReplyHead);
+    const encoder = createEncoder({ id: 'r1', model: 'p/m', request: { tools: null } } as unknown as ReplyHead);
     encoder.chunks([start(0), input(0, '{"a":"}')]);
     expect(encoder.chunks([said('now')])).toBe('');
     expect(encoder.chunks([input(0, '"}')])).toMatch(/partial_json.*content_block_stop.*"text":"now"/s);
   });
 
   it('do not cause a call to be read before its brackets are closed', () => {
-    const encoder = createEncoder({ id: 'r1', model: 'p/m' } as ReplyHead);
+    const encoder = createEncoder({ id: 'r1', model: 'p/m', request: { tools: null } } as unknown as ReplyHead);
     const read = vi.spyOn(JSON, 'parse');
     onTestFinished(() => read.mockRestore());
     encoder.chunks([start(0), input(0, '{"a":{"b":1},"c":"\\\\\\"'), start(1), ...Array.from({ length: 100 }, () => [input(0, '}'), input(1, 'x')]).flat()]);
@@ -277,7 +290,7 @@ describe('pieces of several blocks in any order', () => {
   });
 
   it('end with one error event after a failure', () => {
-    const encoder = createEncoder({ id: 'r1', model: 'p/m' } as ReplyHead);
+    const encoder = createEncoder({ id: 'r1', model: 'p/m', request: { tools: null } } as unknown as ReplyHead);
     encoder.chunks([said('x')]);
     expect(encoder.error(new GatewayError('upstream_timeout', 'Too late.'))).toBe('event: error\ndata: {"type":"error","error":{"type":"timeout_error","message":"Too late."},"request_id":"r1"}\n\n');
   });

@@ -195,6 +195,29 @@ describe('a provider of another API', () => {
     ]);
   });
 
+  it('gets a name of a tool that is too long for it in a shorter form, the same one everywhere; a provider of the same API gets it whole', async () => {
+    const names = ['read', 'write'].map((verb) => `mcp__plugin_a-plugin-of-a-long-name_a-server-of-a-long-name__${verb}_a_file`);
+    const [read, write] = names;
+    const body = {
+      tools: [...names.map((name) => ({ ...weather, name })), weather], tool_choice: { type: 'tool', name: write },
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: read, input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: [{ type: 'tool_reference', tool_name: write }] }] },
+      ],
+    };
+    const other = await openScene();
+    const { sent, headers } = await other.ask({ model: 'open', ...body });
+    const short = sent['tools'].map((tool: Fields) => tool['function'].name as string) as string[];
+    expect(short.map((name) => name.length)).toEqual([64, 64, 7]);
+    expect(short[0]).not.toBe(short[1]);
+    expect([sent['messages'][1].tool_calls[0].function.name, sent['tool_choice'].function.name]).toEqual([short[0], short[1]]);
+    expect(sent['messages'][2].content[0].text).toContain(short[1]);
+    expect(headers.get('x-adjusted')).toBe('tools.name: shortened to 64 characters');
+    const same = await scene();
+    expect((await same.ask({ model: 'claude', ...body })).sent).toMatchObject(body);
+  });
+
   it('gets a long user id as a hash of 64 characters, always the same', async () => {
     const { ask } = await openScene();
     const users = [(await ask({ model: 'open', metadata: { user_id: 'u'.repeat(65) } })).sent['user'], (await ask({ model: 'open', metadata: { user_id: 'u'.repeat(65) } })).sent['user']];
