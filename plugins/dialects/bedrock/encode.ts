@@ -19,11 +19,15 @@ import { planTools, toolFields, type ToolPlan } from './tools.ts';
 /** Encodes a request, credentials not included. A pure function. Throws `unsupported_value` for what the API cannot carry. */
 export function encode(request: ChatRequest, target: Target): WireRequest {
   const draft = new Draft(withAllowedTools(request), target);
+  const body = draft.body();
+  const isWhole = request.stream && 'toolConfig' in body && modelClassOf(target).streamsNoTools === true;
+  if (isWhole) draft.adjustments.add('stream', 'the answer comes whole, because of the tools');
+  const stream = request.stream && !isWhole;
   return {
     // wire: the model id is one segment of the path, so the colons and slashes of an ARN are encoded (Amazon Bedrock: Converse)
-    path: `/model/${encodeURIComponent(target.mapping.externalId)}/${request.stream ? 'converse-stream' : 'converse'}`,
-    headers: { 'content-type': 'application/json', accept: request.stream ? 'application/vnd.amazon.eventstream' : 'application/json' },
-    body: asGiven(draft.body()),
+    path: `/model/${encodeURIComponent(target.mapping.externalId)}/${stream ? 'converse-stream' : 'converse'}`,
+    headers: { 'content-type': 'application/json', accept: stream ? 'application/vnd.amazon.eventstream' : 'application/json' },
+    body: asGiven(body),
     adjustments: draft.adjustments.list,
   };
 }

@@ -28,6 +28,8 @@ export interface ModelClass {
   readonly takesStatus?: boolean;
   /** True if no message may have tool blocks beside others. wire: 400 "Conversation blocks and tool use blocks cannot be provided in the same turn" (langchain-ai/langchain-aws#1118, 2026-06; quarkiverse/quarkus-langchain4j#1983, 2025-11). */
   readonly refusesMixing?: boolean;
+  /** True if it calls tools in a plain answer only. wire: 400 "This model doesn't support tool use in streaming mode" (Amazon Bedrock: Supported models and model features; earendil-works/pi#3739, 2026-04). */
+  readonly streamsNoTools?: boolean;
   /** True if no result of a tool may hold an image. wire: 400 "This model doesn't support the image field for user messages", though beside the result it takes the image (can1357/oh-my-pi#11685 and openclaw/openclaw#149336, 2026-09). */
   readonly refusesResultImages?: boolean;
 }
@@ -70,11 +72,11 @@ const classes: readonly ModelClass[] = [
     takesStatus: true,
   },
   { family: 'nova', match: /nova/, effort: cannot, topK: (value) => ({ inferenceConfig: { topK: value } }), caches: true, takesStatus: true },
-  { ...mistral, match: /mistral-(?:large|small)-24/, refusesMixing: true },
+  { ...mistral, match: /mistral-(?:large|small)-24/, refusesMixing: true, streamsNoTools: true },
   mistral,
   // wire: R1 always thinks (Amazon Bedrock: DeepSeek models)
   { family: 'deepseek', match: /deepseek[.-]r1/, alwaysThinks: true, effort: cannot },
-  { family: 'meta', match: /meta\.|llama/, effort: asEffort((word) => ({ reasoning_config: word })), refusesForcing: true, refusesMixing: true },
+  { family: 'meta', match: /meta\.|llama/, effort: asEffort((word) => ({ reasoning_config: word })), refusesForcing: true, refusesMixing: true, streamsNoTools: true },
 ];
 
 /** All other models that reason here: Qwen, GLM, DeepSeek, Kimi, MiniMax. */

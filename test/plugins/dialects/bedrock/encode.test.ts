@@ -30,6 +30,14 @@ describe('where a request goes', () => {
     expect(wireOf({ stream: true }, externalId).path).toBe(`/model/${segment}/converse-stream`);
   });
 
+  it.each([llama, 'mistral.mistral-large-2407-v1:0'])('is the plain API for a stream with tools from %s, which streams no calls', (externalId) => {
+    const said = { stream: true, tools: [tide] };
+    expect(wireOf(said, externalId)).toMatchObject({ path: expect.stringMatching(/\/converse$/), headers: { accept: 'application/json' } });
+    expect(changesOf(said, externalId)).toEqual(['stream: the answer comes whole, because of the tools']);
+    expect(wireOf({ stream: true }, externalId).path).toMatch(/\/converse-stream$/);
+    expect(wireOf(said, sonnet).path).toMatch(/\/converse-stream$/);
+  });
+
   it('names the form of answer that it accepts', () => {
     expect(wireOf({}).headers).toEqual({ 'content-type': 'application/json', accept: 'application/json' });
     expect(wireOf({ stream: true }).headers).toMatchObject({ accept: 'application/vnd.amazon.eventstream' });
