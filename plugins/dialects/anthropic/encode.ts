@@ -16,7 +16,7 @@ import { type Block, blocksOf, isBlank, type Writing } from './content.ts';
 import { betasOf, bodyFieldsOf, effortField, mayInstructLater, thinkingField } from './form.ts';
 import { callId, encodeTurns, turnsWithInstructions } from './messages.ts';
 import { thinkingOf } from './thinking.ts';
-import { forVertex } from './vertex.ts';
+import { betasForVertex, breakpointForVertex, forVertex } from './vertex.ts';
 import { answerFormOf, encodeToolChoice, encodeTools, forcedToolOf } from './tools.ts';
 
 /** Parameters that the API does not have, and the value of each that asks for nothing. */
@@ -39,13 +39,17 @@ const readElsewhere = new Set(['cache_control', 'top_k', 'metadata', 'service_ti
 export function encode(request: ChatRequest, target: Target): WireRequest {
   refuseSeveral(request.n);
   const adjustments = new Adjustments();
-  const betas = new Set(betasOf(request));
+  const asked = betasOf(request);
+  const betas = new Set(isVertex(target.provider) ? betasForVertex(asked, (beta) => adjustments.add('anthropic-beta', `${beta} dropped`)) : asked);
   const writing: Writing = {
     adjust: (parameter, change) => adjustments.add(parameter, change),
     dropField: (field, value) => adjustments.dropField(field, value),
     needs: (beta) => betas.add(beta),
     callIds: new CallIds(callId),
-    breakpoints: createBreakpoints(() => adjustments.add('cache_control', 'dropped beyond 4')),
+    breakpoints: createBreakpoints(
+      () => adjustments.add('cache_control', 'dropped beyond 4'),
+      isVertex(target.provider) ? (control) => breakpointForVertex(control, () => adjustments.add('cache_control.scope', 'dropped')) : undefined,
+    ),
   };
   const isCount = request.ask?.kind === 'count';
   const whole = bodyOf(withAllowedTools(request), target, writing);

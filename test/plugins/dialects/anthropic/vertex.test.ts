@@ -30,6 +30,23 @@ describe('Claude on Vertex AI', () => {
     expect(body).toEqual({ model: 'claude-sonnet-4-5@20250929', messages: answered.messages });
   });
 
+  it('gets only the betas that it knows, and the reply names the others', () => {
+    const target = targetOf('vertex', { externalId: 'claude-sonnet-4-5@20250929', provider: { settings: { project: 'p1', location: 'europe-west1' } } });
+    const anthropic_beta = ['claude-code-20250219', 'context-management-2025-06-27', 'prompt-caching-scope-2026-01-05', 'advanced-tool-use-2025-11-20'];
+    const { headers, adjustments } = dialect.encode({ ...requestOf(), form: 'messages', native: { fields: { anthropic_beta } } }, target);
+    expect(headers['anthropic-beta']).toBe('context-management-2025-06-27,tool-search-tool-2025-10-19');
+    expect(adjustments).toEqual(['claude-code-20250219', 'prompt-caching-scope-2026-01-05'].map((beta) => ({ parameter: 'anthropic-beta', change: `${beta} dropped` })));
+  });
+
+  it('gets cache breakpoints without a scope, whose beta it does not know', () => {
+    const target = targetOf('vertex', { provider: { settings: { project: 'p1', location: 'europe-west1' } } });
+    const cache_control = { type: 'ephemeral', ttl: '1h', scope: 'global' };
+    const { body, adjustments } = dialect.encode(requestOf({ messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello', cache_control }] }] }), target);
+    expect(JSON.parse(body)).toMatchObject({ messages: [{ content: [{ type: 'text', text: 'Hello', cache_control: { type: 'ephemeral', ttl: '1h' } }] }] });
+    expect(body).not.toContain('scope');
+    expect(adjustments).toEqual([{ parameter: 'cache_control.scope', change: 'dropped' }]);
+  });
+
   it('gets the betas in a header', () => {
     const file = { messages: [{ role: 'user' as const, content: [{ type: 'file', file: { file_id: 'file_1' } }] }] };
     expect(wireOf(file).headers).toEqual({ 'content-type': 'application/json', 'anthropic-beta': 'files-api-2025-04-14' });
