@@ -32,8 +32,8 @@ export interface Replay {
 export interface Habits {
   /** The name of the parameter that limits the answer. */
   readonly maxTokens: 'max_tokens' | 'max_completion_tokens';
-  /** The role of system and developer messages. `leading-developer` and `leading-user` change only those before the first turn. */
-  readonly instructions: 'system' | 'as-sent' | 'leading-developer' | 'leading-user';
+  /** The role of system and developer messages. `leading-developer` and `leading-user` change only those before the first turn. `first`: there is one system message, at the beginning, and later ones are the user's. */
+  readonly instructions: 'system' | 'as-sent' | 'leading-developer' | 'leading-user' | 'first';
   readonly efforts: Efforts;
   /** Null: it takes no budget. */
   readonly budget: Budget | null;

@@ -14,6 +14,12 @@ const gptOssFamily: Family = { match: /gpt-oss/, efforts: gptOss };
  */
 export const mistralFamily: Family = { match: /mistral|mixtral|magistral|ministral|devstral|codestral/, answersResults: true };
 
+/**
+ * wire: the chat templates of these models take one system message, and only at the beginning: 400 "System message must be at the beginning." Claude Code writes
+ * a later one in each request (ollama/ollama#17774, anthropics/claude-code#77698, BerriAI/litellm#37351, 2026-07 and 2026-08; Gemma: suitenumerique/conversations#197)
+ */
+export const templateFamily: Family = { match: /qwen|qwq|gemma/, instructions: 'first' };
+
 /** The switch of chat templates, in the field that the host has for their arguments. */
 const templateSwitch = (field: string): Family['efforts'] => everyDegree(saying('none', { [field]: { enable_thinking: false } }), saying('enabled', { [field]: { enable_thinking: true } }));
 
@@ -94,7 +100,7 @@ export const hosts: readonly Vendor[] = [
   },
   // wire: LM Studio: Chat completions, supported payload parameters. "Invalid tool_choice type: 'object'" is a 400 (lmstudio-ai/lmstudio-bug-tracker#670; can1357/oh-my-pi#6925, 2026-07)
   // wire: "'response_format.type' must be 'json_schema' or 'text'" (lmstudio-ai/lmstudio-bug-tracker#189; LoadShine/tada#16, 2026-01)
-  { name: 'lmstudio', baseUrl: 'http://127.0.0.1:1234/v1', keyless: true, takesTopK: true, namesNoTool: true, takesSchemasOnly: true, families: [gptOssFamily] },
+  { name: 'lmstudio', baseUrl: 'http://127.0.0.1:1234/v1', keyless: true, takesTopK: true, namesNoTool: true, takesSchemasOnly: true, families: [gptOssFamily, templateFamily] },
   // wire: `none` turns thinking off, and the template gets every other word; earlier reasoning is for the template too (llama.cpp: tools/server/README.md)
-  { name: 'llamacpp', baseUrl: 'http://127.0.0.1:8080/v1', keyless: true, takesTopK: true, replay: { field: 'reasoning_content' }, families: [gptOssFamily, mistralFamily] },
+  { name: 'llamacpp', baseUrl: 'http://127.0.0.1:8080/v1', keyless: true, takesTopK: true, replay: { field: 'reasoning_content' }, families: [gptOssFamily, mistralFamily, templateFamily] },
 ];

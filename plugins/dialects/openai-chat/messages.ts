@@ -23,13 +23,37 @@ const answerFields = ['reasoning', 'reasoning_content', 'reasoning_details', 'an
 
 /** Encodes the messages of a request. */
 export function encodeMessages(given: readonly Message[], ways: MessageWays): readonly Message[] {
-  const messages = withResultsAtCalls(given, { inTurns: false });
-  if (messages !== given) ways.changed('messages', 'results of tools put behind their calls');
+  const ordered = withResultsAtCalls(given, { inTurns: false });
+  const messages = ways.habits.instructions === 'first' ? withFirstInstructions(ordered, ways) : ordered;
+  if (ordered !== given) ways.changed('messages', 'results of tools put behind their calls');
   const turns = messages.findIndex(({ role }) => !isInstruction(role));
   const leading = turns === -1 ? messages.length : turns;
   const encoded = messages.map((message, at) => encodeMessage(ways.vendor.takesRefusal === true ? message : withSaidRefusal(message), roleOf(message.role, at < leading, ways.habits), ways));
   if (ways.habits.answersResults === true) return withAnsweredResults(encoded, ways);
   return ways.vendor.alternates === true ? withTurns(encoded, ways) : encoded;
+}
+
+/** One system message, at the beginning. A later one becomes the user's, and is joined with the user messages beside it. */
+function withFirstInstructions(messages: readonly Message[], { changed }: MessageWays): readonly Message[] {
+  const start = messages.findIndex(({ role }) => !isInstruction(role));
+  const leading = start === -1 ? messages : messages.slice(0, start);
+  const others = messages.slice(leading.length);
+  const [first, ...more] = leading;
+  if (more.length === 0 && !others.some(({ role }) => isInstruction(role))) return messages;
+  // cost: a turn grows in place, as in `withTurns`
+  const turns: { readonly messages: [Message, ...Message[]]; isChanged: boolean }[] = [];
+  for (const message of others) {
+    const isChanged = isInstruction(message.role);
+    const said: Message = isChanged ? { ...message, role: 'user' } : message;
+    const last = turns.at(-1);
+    if (said.role === 'user' && last?.messages[0].role === 'user' && (isChanged || last.isChanged)) {
+      last.messages.push(said);
+      last.isChanged = true;
+    } else turns.push({ messages: [said], isChanged });
+  }
+  if (more.length > 0) changed('messages', 'system messages joined');
+  if (turns.some(({ isChanged }) => isChanged)) changed('messages', 'later system messages sent as the user');
+  return [...(first === undefined ? [] : [joined([first, ...more])]), ...turns.map((turn) => joined(turn.messages))];
 }
 
 /** wire: "user or tool message(s) should alternate with assistant message(s)" is a 400 of Perplexity (SidhuK/WardenApp#24, 2026-01; perplexityai/api-discussion#265). */
@@ -43,10 +67,11 @@ function withTurns(messages: readonly Message[], { changed }: MessageWays): read
   }
   if (turns.length === messages.length) return messages;
   changed('messages', 'those of one role in a row joined');
-  return turns.map((turn) => (turn.length === 1 ? turn[0] : joined(turn)));
+  return turns.map(joined);
 }
 
 function joined(turn: readonly [Message, ...Message[]]): Message {
+  if (turn.length === 1) return turn[0];
   const said = turn.map(({ content }) => content ?? '').filter(({ length }) => length > 0);
   const content = said.every((one) => typeof one === 'string') ? said.join('\n\n') : said.flatMap(partsOf);
   const calls = turn.flatMap(({ tool_calls: own = [] }) => own);
@@ -82,6 +107,7 @@ function roleOf(role: Message['role'], isLeading: boolean, { instructions }: Hab
   if (!isInstruction(role)) return role;
   switch (instructions) {
     case 'system':
+    case 'first':
       return 'system';
     case 'leading-developer':
       return isLeading ? 'developer' : role;

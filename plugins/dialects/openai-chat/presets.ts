@@ -8,7 +8,7 @@ import { entra } from './identity.ts';
 import { everyDegree, gptOss, saying, thinking, thinkingBudget, thinkingDegrees, threeDegrees, unsaid } from './efforts.ts';
 import type { Efforts, Family, Habits, Vendor } from './habits.ts';
 import { saidAs } from './habits.ts';
-import { hosts, mistralFamily } from './hosts.ts';
+import { hosts, mistralFamily, templateFamily } from './hosts.ts';
 
 const grok = (model: string): Efforts => {
   const { none, minimal, low, medium, high, xhigh } = grokEffortWords(model);
@@ -50,7 +50,7 @@ export const vendors: readonly Vendor[] = [
     baseUrl: null,
     keyless: true,
     // wire: Google's own endpoint of this API bills thinking, and counts it in the total alone: 9 + 3 = 105 (discuss.ai.google.dev, topic 127400, 2026-02)
-    families: [{ match: /gemini/, usage: { reasoningUnnamed: true } }, mistralFamily],
+    families: [{ match: /gemini/, usage: { reasoningUnnamed: true } }, mistralFamily, templateFamily],
   },
   {
     name: 'openai',
@@ -282,7 +282,7 @@ export const vendors: readonly Vendor[] = [
     keyless: true,
     efforts: threeDegrees,
     drops: ['logit_bias', 'user', 'n'],
-    families: [{ match: /gpt-oss/, efforts: gptOss }],
+    families: [{ match: /gpt-oss/, efforts: gptOss }, templateFamily],
   },
   {
     name: 'vllm',
@@ -292,7 +292,7 @@ export const vendors: readonly Vendor[] = [
     plainText: 'all',
     efforts: saidAs(saying('none', { chat_template_kwargs: { enable_thinking: false } }), 'low', 'low', 'medium', 'high', 'high'),
     replay: { field: 'reasoning' },
-    families: [{ match: /gpt-oss/, efforts: gptOss }, mistralFamily],
+    families: [{ match: /gpt-oss/, efforts: gptOss }, mistralFamily, templateFamily],
   },
   ...hosts,
 ];
