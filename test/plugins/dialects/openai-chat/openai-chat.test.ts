@@ -248,32 +248,6 @@ describe('content of messages', () => {
   });
 });
 
-describe('instructions for a model whose chat template takes one system message, at the beginning', () => {
-  const qwen = { externalId: 'Qwen/Qwen3.6-27B' };
-  const [one, two]: Message[] = [{ role: 'system', content: 'Be terse.' }, { role: 'developer', content: [{ type: 'text', text: 'Be kind.' }] }];
-  const later: Message = { role: 'system', content: 'Agents: a, b.' };
-  const [user, answer]: Message[] = [{ role: 'user', content: 'Hi.' }, { role: 'assistant', content: 'Yes?' }];
-
-  it.each(['vllm', 'llamacpp', 'lmstudio', 'ollama', 'openai-chat'])('are one message, and later ones are text of the user, at %s', (vendor) => {
-    const messages = [one!, later, user!, later, answer!, later, user!] satisfies Message[];
-    expect(messagesOf(vendor, messages, qwen)).toEqual([
-      { role: 'system', content: 'Be terse.\n\nAgents: a, b.' }, { role: 'user', content: 'Hi.\n\nAgents: a, b.' }, answer, { role: 'user', content: 'Agents: a, b.\n\nHi.' },
-    ]);
-    expect(changesOf(vendor, { messages }, qwen)).toEqual(['messages system messages joined', 'messages later system messages sent as the user']);
-  });
-
-  it('stay as they are where they are so already, also user messages in a row', () => {
-    const messages = [one!, user!, user!, answer!, user!];
-    expect(messagesOf('ollama', messages, qwen)).toEqual(messages);
-    expect(changesOf('ollama', { messages }, qwen)).toEqual([]);
-    expect(messagesOf('ollama', [one!, two!], qwen)).toEqual([{ role: 'system', content: [{ type: 'text', text: 'Be terse.' }, { type: 'text', text: 'Be kind.' }] }]);
-  });
-
-  it('stay at their places for other models', () => {
-    expect(messagesOf('vllm', [one!, user!, later], { externalId: 'openai/gpt-oss-20b' })).toEqual([one, user, later]);
-  });
-});
-
 it('an assistant message is added between tool results and a user message for Mistral, which refuses that order', () => {
   const call: Message = { role: 'assistant', content: null, tool_calls: ['a', 'b'].map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })) };
   const results: Message[] = ['a', 'b'].map((id) => ({ role: 'tool', tool_call_id: id, content: '1' }));
