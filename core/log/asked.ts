@@ -75,7 +75,7 @@ function toolWithSchema(tool: Fields): Fields {
 function choiceWithType({ tool_choice: choice, parallel_tool_calls: parallel }: Fields): Fields {
   if (choice === undefined) return {};
   const named = fieldsOf(fieldsOf(choice)['function'])['name'];
-  const type = typeof choice === 'string' ? { type: choice === 'required' ? 'any' : choice } : { type: 'tool', name: named };
+  const type = typeof choice === 'string' ? { type: choice === 'required' ? 'any' : choice } : { type: 'tool', name: named, ...ownOf(fieldsOf(choice)) };
   return { tool_choice: { ...type, ...(typeof parallel === 'boolean' && { disable_parallel_tool_use: !parallel }) } };
 }
 
