@@ -47,7 +47,7 @@ const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) =>
   additionalProperties(error) {
     const key = textParam(error, 'additionalProperty');
     if (error.instancePath === '' && keysOfOthers.has(key)) return { message: 'is a key of another gateway', hint: `make a config for this one from that file: gateway import ${keysOfOthers.get(key)} FILE`, key };
-    return { message: 'unknown key', hint: keyHint(key, siblings(error)), key };
+    return { message: 'unknown key', hint: lowerCaseKey(error, key) ?? keyHint(key, siblings(error)), key };
   },
   required: (error) => ({ message: `needs "${textParam(error, 'missingProperty')}"` }),
   type(error, origin) {
@@ -63,7 +63,7 @@ const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) =>
   const: (error) => ({ message: `expected ${JSON.stringify(param(error, 'allowedValue'))}` }),
   pattern(error, origin) {
     if (error.propertyName !== undefined) return { message: `"${error.propertyName}" is not a valid name here`, hint: wantedText(error), key: error.propertyName };
-    return { message: `${quoted(error, origin)} is not valid here`, hint: wantedText(error) };
+    return { message: `${quoted(error, origin)} is not valid here`, hint: lowerCaseHint(error, origin) ?? wantedText(error) };
   },
   discriminator(error) {
     const tag = textParam(error, 'tag');
@@ -83,6 +83,20 @@ const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) =>
   anyOf: (error) => ({ message: 'fits none of the forms that are allowed here', hint: wantedText(error) }),
   oneOf: (error) => ({ message: 'fits none of the forms that are allowed here', hint: wantedText(error) }),
 };
+
+/** For a value that is wrong only because of its capitals, such as the name of metadata `meta.Tenant`. */
+function lowerCaseHint(error: ErrorObject, { expansion, pathOf }: Origin): string | null {
+  const path = pathOf(error);
+  const lower = String(error.data).toLowerCase();
+  if (expansion.unexpanded(path) !== null || isSecretPath(path) || !new RegExp(schemaOf(error).pattern ?? '', 'u').test(lower)) return null;
+  return `write it in lower case: "${lower}"`;
+}
+
+/** The same for a key, such as the name of metadata in a rule. */
+function lowerCaseKey(error: ErrorObject, key: string): string | null {
+  const isValid = Object.keys(schemaOf(error).patternProperties ?? {}).some((pattern) => new RegExp(pattern, 'u').test(key.toLowerCase()));
+  return isValid ? `write it in lower case: "${key.toLowerCase()}"` : null;
+}
 
 /** What an unknown key was probably meant to be: `rpm` means `requests_per_minute`, and `port:4000` in a flow map is a key without a value. */
 function keyHint(key: string, known: readonly string[]): string | null {
@@ -108,6 +122,7 @@ const limitOf = (error: ErrorObject, one: string, many: string): string => `${te
 interface SchemaPart {
   readonly description?: string;
   readonly pattern?: string;
+  readonly patternProperties?: Readonly<Record<string, unknown>>;
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, { const?: unknown; enum?: unknown[] }>>;
   readonly oneOf?: readonly SchemaPart[];
