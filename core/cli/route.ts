@@ -74,7 +74,20 @@ function textOf({ candidates, limits }: Explanation): string {
     { title: 'AT MOST $', isNumber: true, read: ({ estimatedCost }) => estimatedCost ?? '?' },
     { title: 'WHY', read: whyOf },
   ]);
-  return `${table}${limits.map((limit) => `limit: ${JSON.stringify(limit)}\n`).join('')}`;
+  return limits.length === 0 ? table : `${table}\n${limitTable(limits)}`;
 }
+
+/** A plugin may add limits of any shape, so the columns are the fields that some limit has. */
+function limitTable(limits: Explanation['limits']): string {
+  const rows = limits.map((limit) => new Map<string, unknown>(Object.entries(limit)));
+  const names = Array.from(new Set(rows.flatMap((row) => [...row.keys()]))).filter((name) => rows.some((row) => (row.get(name) ?? null) !== null));
+  return tableOf(rows, names.map((name) => ({
+    title: name.toUpperCase(),
+    isNumber: rows.every((row) => !Number.isNaN(Number(row.get(name) ?? 0))),
+    read: (row) => cellOf(row.get(name) ?? ''),
+  })));
+}
+
+const cellOf = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 60) : (JSON.stringify(value) ?? ''));
 
 const whyOf = ({ standing, by, reason }: ExplainedCandidate): string => `${standing ? '' : 'ruled out: '}${reason ?? ''}${by === null ? '' : ` (${by})`}`;

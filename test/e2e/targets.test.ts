@@ -113,6 +113,13 @@ describe('with a gateway that does not serve', () => {
     expect(stderr).toBe('No gateway serves with this config, so the state of its targets is not known.\n');
   });
 
+  test('a route lists the limits of the caller in a table', async () => {
+    const limited = join(mkdtempSync(join(tmpdir(), 'gateway-route-')), 'gateway.config.yaml');
+    writeFileSync(limited, JSON.stringify({ ...configOf('http://127.0.0.1:9/v1'), limits: [{ by: 'key', requests_per_minute: 60, budget: { dollars: '20', per: 'day' } }] }));
+    const { stdout } = await run(['route', '--model', 'plain', '--key', 'team', 'hi', '--config', limited]);
+    expect(stdout).toMatch(/\n\nBY +VALUE +LIMIT +PER +ALLOWED +USED +HELD +REMAINING\nkey +team +requests_per_minute +60 +0 +60\nkey +team +budget +day +20 /);
+  });
+
   test('a route of a config with budgets does not warn about a missing log', async () => {
     const budgets = join(mkdtempSync(join(tmpdir(), 'gateway-route-')), 'gateway.config.yaml');
     writeFileSync(budgets, JSON.stringify({ ...configOf('http://127.0.0.1:9/v1'), plugins: undefined, limits: [{ by: 'all', budget: { dollars: '1', per: 'day' } }] }));
