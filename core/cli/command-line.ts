@@ -81,6 +81,7 @@ export function parseArguments(command: CommandSpec, args: readonly string[]): A
   for (const token of tokens) {
     if (token.kind === 'positional' && words === undefined) throw new UsageError(`unexpected "${token.value}" after gateway ${name}${coreCommands.some((one) => one.name === token.value) ? `. The command comes before its options: gateway ${token.value} …` : ''}`);
     if (token.kind === 'option' && !Object.hasOwn(flags, token.name)) throw new UsageError(`unknown option ${token.rawName}.${nearFlag(token.name, flags)} See gateway ${name} --help`);
+    if (token.kind === 'option' && token.inlineValue === false && /^-./s.test(token.value)) throw new UsageError(`${token.rawName} needs a value, and "${token.value}" looks like an option. A value that begins with a dash is written as --${token.name}=${token.value}`);
   }
   const { values, positionals } = parseStrictly(args, options);
   for (const [flag, { range }] of Object.entries(flags)) if (range !== undefined) checkRange(flag, range, values[flag]);

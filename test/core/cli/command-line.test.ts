@@ -69,6 +69,7 @@ describe('the command line', () => {
     ['--config a.yaml check', /unexpected "check" after gateway start\. The command comes before its options: gateway check …/],
     ['keys create extra', /unexpected "extra" after gateway keys create/],
     ['start --port', /--port/],
+    ['start --port -c x', /^--port needs a value, and "-c" looks like an option\. A value that begins with a dash is written as --port=-c$/],
     ['start --port many', /--port must be a number from 0 to 65535, not "many"/],
     ['start --port 65536', /not "65536"/],
     ['start --port 1.5', /not "1\.5"/],
