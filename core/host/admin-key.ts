@@ -92,10 +92,14 @@ function make(dataDir: string): { key: Secret; made: NewAdminKey | null } {
   } catch (error) {
     const isTaken = (error as NodeJS.ErrnoException).code === 'EEXIST';
     const other = isTaken ? readKept(dataDir) : null;
-    return other === null ? { key, made: { key, file: null, reason: isTaken ? `this user cannot read ${file}` : (error as Error).message } } : { key: other, made: null };
+    return other === null ? { key, made: { key, file: null, reason: isTaken ? whyUnread(file) : (error as Error).message } } : { key: other, made: null };
   } finally {
     removePart(part);
   }
+}
+
+function whyUnread(file: string): string {
+  return statSync(file, { throwIfNoEntry: false })?.isDirectory() === true ? `${file} is a folder` : `this user cannot read ${file}`;
 }
 
 /** safety: link() creates the whole file at once, and only where the file does not exist yet, so that all processes read the same key. */

@@ -1,5 +1,5 @@
 /** Access to the log of a gateway with keys, over starts, reloads and several processes: with the executable, its files and its sockets. */
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -109,6 +109,13 @@ describe('the first start of a gateway with keys', () => {
     expect([await statusOf(gateway, '/metrics'), await statusOf(gateway, '/metrics', bearer(key))]).toEqual([401, 200]);
     await reload(gateway, { ...keyed, server: { data_dir: './taken/data' }, routing: { default: { max_attempts: 2 } }, plugins: ['endpoints/models', 'auth/keys', 'stream/mock', 'log/metrics'] });
     expect([await statusOf(gateway, '/metrics', bearer(key)), printedKeys(gateway)]).toEqual([200, [key]]);
+  });
+
+  test('says that a folder is in the place of the file', async () => {
+    const folder = newFolder();
+    mkdirSync(join(folder, 'data/admin-key'), { recursive: true });
+    const gateway = await started({ ...keyed, plugins: ['endpoints/chat-completions', 'endpoints/models', 'auth/keys', 'stream/mock', 'log/metrics'] }, { folder });
+    await told(gateway, `It could not be kept (${join(folder, 'data/admin-key')} is a folder)`);
   });
 
   test('refuses a file without a key', async () => {
