@@ -4,12 +4,12 @@ import { GatewayError } from '../errors.ts';
 import { messageOf } from '../exit.ts';
 import type { Answer } from '../pipeline/answer.ts';
 import type { Door } from '../pipeline/door.ts';
-import type { Endpoint, Route, Routes } from '../http/routes.ts';
+import type { Endpoint, OwnedEndpoint, Route, Routes } from '../http/routes.ts';
 import { isHeaderName } from '../names.ts';
 import { isFields, kindOf } from '../wire/fields.ts';
 
 export function createRoutes() {
-  const endpoints: Endpoint[] = [];
+  const endpoints: OwnedEndpoint[] = [];
   const doors: Door[] = [];
   const routes: Route[] = [];
   const router = new H3({ silent: true });
@@ -35,7 +35,7 @@ export function createRoutes() {
     },
     all: () => routes,
   });
-  const seal = (): readonly Endpoint[] => {
+  const seal = (): readonly OwnedEndpoint[] => {
     isSealed = true;
     return endpoints;
   };
@@ -69,8 +69,9 @@ function faultOf({ auth = 'key', about, handle }: Endpoint): string | null {
 }
 
 /** The endpoint, with the plugin's name on all errors that are not meant for the caller. */
-const blaming = (plugin: string, endpoint: Endpoint): Endpoint => ({
+const blaming = (plugin: string, endpoint: Endpoint): OwnedEndpoint => ({
   ...endpoint,
+  plugin,
   async handle(request) {
     try {
       return sound(await endpoint.handle(request));

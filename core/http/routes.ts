@@ -22,6 +22,11 @@ export interface Endpoint {
   handle(request: EndpointRequest): Answer | Promise<Answer>;
 }
 
+/** An endpoint, and the plugin that added it. */
+export interface OwnedEndpoint extends Endpoint {
+  readonly plugin: string;
+}
+
 export interface EndpointRequest {
   readonly arrived: Arrived;
   /** The caller, where `auth` is `key`; otherwise null. */

@@ -22,7 +22,7 @@ import { compressed, unlessKnown } from '../log/compressed.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { Answer, Completion } from '../pipeline/answer.ts';
 import type { Door } from '../pipeline/door.ts';
-import type { Endpoint } from './routes.ts';
+import type { Endpoint, OwnedEndpoint } from './routes.ts';
 import type { InFlight } from './in-flight.ts';
 import { RunningRequests, shuttingDown } from './running.ts';
 import type { SignIns } from './sign-ins.ts';
@@ -31,7 +31,7 @@ import type { Slots } from './slots.ts';
 interface ServiceParts {
   readonly config: Config;
   readonly pipeline: Pipeline;
-  readonly endpoints: readonly Endpoint[];
+  readonly endpoints: readonly OwnedEndpoint[];
   readonly doors: readonly Door[];
   readonly clock: () => number;
   readonly inFlight: InFlight;
@@ -224,7 +224,7 @@ const refusing = (errorOf: (exchange: Exchange) => GatewayError, pipeline: Pipel
   return await refuse(exchange, errorOf(exchange), pipeline);
 };
 
-const workOf = (endpoint: Endpoint, { running, pipeline, signIns, clock }: Shared): Work => async (exchange, event) => {
+const workOf = (endpoint: OwnedEndpoint, { running, pipeline, signIns, clock }: Shared): Work => async (exchange, event) => {
   const pair = nodePairOf(event);
   if (pair !== null && endpoint.auth === 'admin') closeToOtherOrigins(pair.response);
   if (running.isDraining) throw shuttingDown();
@@ -240,7 +240,7 @@ const workOf = (endpoint: Endpoint, { running, pipeline, signIns, clock }: Share
   const isEndless = coded.isEndless === true;
   if (isEndless) running.endless.add(exchange);
   if (pair !== null) dropStalledReader(pair.response);
-  const broke = (error: unknown): void => pipeline.logger.error('an endpoint broke off its answer', { request: exchange.id, path: endpoint.path, error });
+  const broke = (error: unknown): void => pipeline.logger.error('an endpoint broke off its answer', { request: exchange.id, plugin: endpoint.plugin, path: endpoint.path, error });
   const mayGoOn = isEndless && endpoint.auth === 'admin' ? sessionWatch(exchange, { signIns, clock }) : always;
   return { ...coded, body: closingItsRequest(coded.body, { exchange, isEndless, mayGoOn, broke }) };
 };

@@ -97,10 +97,10 @@ describe('the stream of an endpoint', () => {
   const streaming = async (source: (signal: AbortSignal) => UnderlyingSource<Uint8Array>) => await gatewayOf(oneUpstream('http://127.0.0.1:9'), { plugins: [probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', auth: 'none', handle: ({ arrived }) => ({ body: new ReadableStream(source(arrived.signal)), isEndless: true }) }))] });
   const told = 'an endpoint broke off its answer';
 
-  it('that fails is logged with its path and the reason', async () => {
+  it('that fails is logged with its plugin, its path and the reason', async () => {
     const { get, lines } = await streaming(() => ({ pull: () => Promise.reject(new Error('the disk is gone')) }));
     await expect(get('/probe').then((response) => response.text())).rejects.toThrow();
-    expect(lines.filter((line) => line.includes(told))).toEqual([expect.stringMatching(/"path":"\/probe".*the disk is gone/)]);
+    expect(lines.filter((line) => line.includes(told))).toEqual([expect.stringMatching(/"plugin":"test\/probe","path":"\/probe".*the disk is gone/)]);
   });
 
   it('that gives something else than text or bytes is logged and cancelled', async () => {
