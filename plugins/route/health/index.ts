@@ -73,7 +73,11 @@ export default definePlugin({
       return record;
     });
     addTargetRoutes(routes, { targets, config, peers });
-    metrics.add(() => metricsOf(targets));
+    metrics.add(() => {
+      // a reload may have replaced a key, and no request has met the new one yet
+      for (const [account, apiKey] of apiKeys) targets.meet(`${account}/`, apiKey);
+      return metricsOf(targets);
+    });
   },
 });
 

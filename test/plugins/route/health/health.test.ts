@@ -71,6 +71,12 @@ describe('a reload that replaces the key', () => {
     expect(await statusesOf(after, 1)).toEqual([200]);
   });
 
+  it('ends the rest in the metrics too, before a request has asked the target', async () => {
+    const gatewayWith = await withKeys();
+    await statusesOf(await gatewayWith('revoked'), 1);
+    expect(await (await (await gatewayWith('new')).get('/metrics')).text()).toContain('gateway_target_standing{target="up/plain"} 1');
+  });
+
   it('ends no rest of a key that stays', async () => {
     const gatewayWith = await withKeys();
     await statusesOf(await gatewayWith('revoked'), 1);
