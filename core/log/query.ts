@@ -4,6 +4,7 @@
  * turns it into a moment.
  */
 import { GatewayError } from '../errors.ts';
+import { UsageError } from '../exit.ts';
 import { attemptDimensions, dimensions, dimensionWords, filteredField, filteredFields, isKeyed, isOfAttempts, nameAsWritten, prefixes, textFilter, timeFilters } from './fields.ts';
 import type { FilteredField } from './fields.ts';
 import { orders, sorts } from './store.ts';
@@ -157,6 +158,15 @@ export function parseSpan(name: string, value: string): number {
   const span = durationOf(value, spanUnits);
   if (span === null || span === 0 || span > longestSpan) throw badFilter(name, `${quoted(value)} is no span of time; write for example ${name}=15m, 24h, 7d or 4w.`);
   return span;
+}
+
+/** The span that a flag of the command line names. */
+export function spanOfFlag(flag: string, text: string): number {
+  try {
+    return parseSpan(flag, text);
+  } catch (cause) {
+    throw new UsageError(`--${flag} must be a span of time such as 90d, 12h or 4w, not "${text}"`, { cause });
+  }
 }
 
 const isoTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?$/i;

@@ -6,7 +6,7 @@ import { Exit, messageOf, UsageError } from '../../../core/exit.ts';
 import { adminKeyFile } from '../../../core/host/admin-key.ts';
 import type { CommandRun } from '../../../core/host/command.ts';
 import { makeFolder } from '../../../core/log/folder.ts';
-import { parseSpan } from '../../../core/log/query.ts';
+import { spanOfFlag } from '../../../core/log/query.ts';
 import { createStore } from './store/open.ts';
 import { sqliteFile } from './store/sqlite.ts';
 import type { Store, StoreSettings } from './store/store.ts';
@@ -14,7 +14,7 @@ import type { Store, StoreSettings } from './store/store.ts';
 export async function prune(settings: StoreSettings, { flags, json, print }: Pick<CommandRun, 'flags' | 'json' | 'print'>): Promise<void> {
   const span = flags.text('older-than');
   if (span === null) throw new UsageError('gateway logs prune needs --older-than, for example --older-than 90d');
-  const before = Date.now() - spanOf(span);
+  const before = Date.now() - spanOfFlag('older-than', span);
   const store = await createStore({ ...settings, retentionDays: 0 });
   try {
     await store.open();
@@ -55,14 +55,6 @@ function giveBack(dataDir: string): string {
     return ` The file keeps its size (${messageOf(error)}); new records use its empty part.`;
   } finally {
     database.close();
-  }
-}
-
-function spanOf(text: string): number {
-  try {
-    return parseSpan('older-than', text);
-  } catch {
-    throw new UsageError(`--older-than must be a span of time such as 90d, 12h or 4w, not "${text}"`);
   }
 }
 

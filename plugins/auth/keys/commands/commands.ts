@@ -2,7 +2,7 @@
 import { createApiKey } from '../../../../core/api-key.ts';
 import { Exit, UsageError } from '../../../../core/exit.ts';
 import type { Command, CommandRun, Flag } from '../../../../core/host/command.ts';
-import { parseSpan } from '../../../../core/log/query.ts';
+import { spanOfFlag } from '../../../../core/log/query.ts';
 import { askableOf, fitsSome } from '../../../../core/names.ts';
 import { tableOf } from '../../../../core/table.ts';
 import type { Column } from '../../../../core/table.ts';
@@ -97,11 +97,12 @@ function made(key: MadeKey, { json, print }: Run): void {
 async function rotate(run: Run): Promise<void> {
   const name = nameOf(run, 'rotate');
   const span = run.flags.text('overlap') ?? '24h';
+  const overlapMs = span === '0' ? 0 : spanOfFlag('overlap', span);
   const asking = await connect(run);
   const key = await find(asking, name, run);
   if (key.source === 'store') return made((await asking.ask('POST', pathOf(name, '/rotate'), { overlap: span })) as MadeKey, run);
   const { key: fresh, hash } = createApiKey();
-  const until = Date.now() + (span === '0' ? 0 : parseSpan('overlap', span));
+  const until = Date.now() + overlapMs;
   const former = (run.config.keys.find((one) => one.name === name)?.hashes ?? []).map((one) => ({ hash: `sha256:${one.hash}`, expires: new Date(Math.floor(Math.min(one.expiresAt ?? Infinity, until) / 1000) * 1000).toISOString().replace('.000', '') }));
   const hashes = [hash, ...(span === '0' ? [] : former)];
   if (run.json) return run.print(`${JSON.stringify({ name, key: fresh, hash: hashes, writtenAt: key.writtenAt }, null, 2)}\n`);

@@ -65,8 +65,14 @@ function filterOf(flags: FlagValues, words: readonly string[]): URLSearchParams 
       for (const value of flags.all(name)) params.append(...(prefix === undefined ? [name, value] as const : keyed(name, prefix, value)));
     }
     return formatLogFilter(parseLogFilter(params));
-  });
+  }, asFlags);
 }
+
+/** The examples of a message, which are those of an address (`latency=>2s`), as a shell takes them. */
+const asFlags = (message: string): string => {
+  const [fault = '', ...examples] = message.split(/(?<=; write for example )/);
+  return fault + examples.join('').replaceAll(/([a-z]+)=(\S*\w)/g, (_, name: string, value: string) => `--${name} ${value.startsWith('>') ? `'${value}'` : value}`);
+};
 
 /** `--meta team=a` is the filter `meta.team=a`. */
 function keyed(flag: string, prefix: string, text: string): [string, string] {
@@ -76,10 +82,10 @@ function keyed(flag: string, prefix: string, text: string): [string, string] {
 }
 
 /** Turns a fault of a filter, which is an answer of the API, into a usage error of the command line. */
-function orUsageError<T>(read: () => T): T {
+function orUsageError<T>(read: () => T, worded = (message: string): string => message): T {
   try {
     return read();
   } catch (error) {
-    throw GatewayError.is(error) ? new UsageError(error.message, { cause: error }) : error;
+    throw GatewayError.is(error) ? new UsageError(worded(error.message), { cause: error }) : error;
   }
 }

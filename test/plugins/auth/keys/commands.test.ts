@@ -128,6 +128,7 @@ describe('with a gateway that runs', () => {
   test.each([
     ['keys rotate nobody', /no key with the name "nobody"/],
     ['keys rotate', /needs the name of one key/],
+    ['keys rotate yaml --overlap 7x', /^--overlap must be a span of time such as 90d, 12h or 4w, not "7x"$/],
     ['keys add yaml', /There is a key with the name "yaml" already, in the config\./],
     ['keys add x --budget 20', /--budget must be like 20\/day/],
     ['keys add x --budget .5/week', /--budget must be like 20\/day or 0\.50\/week, not "\.5\/week"/],
