@@ -23,7 +23,7 @@ function Row({ target: { target, models, state, why, restsUntil, askedLastUntil,
     ask(`/api/targets/wake?name=${encodeURIComponent(target)}`, { method: 'POST' }).then(changed, (error) => setFault(error.message));
   return html`<tr>
     <td title=${models.join(', ')}><span class="cell-name">${target}</span></td>
-    <td><span class="mark mark-warn"><${Icon} name="alert" />${state === 'resting' ? `rests until ${clock(Date.parse(restsUntil))}` : state === 'trying' ? 'is being tried' : `is asked last until ${clock(Date.parse(askedLastUntil))}`}</span></td>
+    <td><span class="mark mark-warn"><${Icon} name="alert" />${state === 'resting' ? `rests until ${clock(Date.parse(restsUntil))}` : state === 'trying' ? 'its rest is over; one request at a time tries it' : `is asked last until ${clock(Date.parse(askedLastUntil))}`}</span></td>
     <td>${why ?? 'outrun'}</td><td class="num">${count(calls)}</td><td class="num">${count(failures)}</td>
     <td class="cell-tool"><button type="button" class="button" onClick=${wake} title="The next request may ask it">Wake</button>${fault !== null && html`<span class="soft" role="alert">${fault}</span>`}</td>
   </tr>`;

@@ -117,3 +117,13 @@ test('Providers lists a target that was outrun repeatedly as asked last, until i
   await row.waitFor({ state: 'detached' });
   await scene.leave(page);
 });
+
+test('Providers says of a target whose rest is over that it is still to be tried, not that a request asks it', async () => {
+  await scene.chat('Hello [[status:429 provider:mock-d]]', { model: 'behind' });
+  const page = await scene.open('/dashboard/providers');
+  const row = page.getByRole('row').filter({ hasText: 'mock-d/behind' });
+  await row.getByText('its rest is over; one request at a time tries it').waitFor();
+  await row.getByRole('button', { name: 'Wake' }).click();
+  await row.waitFor({ state: 'detached' });
+  await scene.leave(page);
+});
