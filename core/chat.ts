@@ -169,6 +169,8 @@ export interface ChatRequest {
   readonly door?: Readonly<Record<string, unknown>>;
   /** Parameters that the door itself dropped or changed. */
   readonly adjustments?: readonly Adjustment[];
+  /** Parameters that the door itself added. A caller is not told that one of them was dropped. */
+  readonly implied?: readonly string[];
 }
 
 /** A parameter that could not be sent as the caller set it. The record and the reply header `x-adjusted` name it. */

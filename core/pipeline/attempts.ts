@@ -261,8 +261,11 @@ interface Begun {
   readonly first: readonly Chunk[] | null;
 }
 
-/** What the door changed, and then what the source changed. */
-const adjustmentsOf = ({ request }: Exchange, source: ChunkSource | null): Exchange['adjustments'] => [...(request?.adjustments ?? []), ...(source?.adjustments ?? [])];
+/** What the door changed, and then what the source changed of that which the caller sent. */
+function adjustmentsOf({ request }: Exchange, source: ChunkSource | null): Exchange['adjustments'] {
+  const { adjustments = [], implied = [] } = request ?? {};
+  return [...adjustments, ...(source?.adjustments ?? []).filter(({ parameter }) => !implied.includes(parameter))];
+}
 
 const lostConnection: ReadonlySet<string> = new Set(['upstream_truncated', 'upstream_unreachable', 'upstream_idle_timeout']);
 

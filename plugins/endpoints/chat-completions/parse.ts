@@ -45,6 +45,7 @@ export function parseChatRequest(body: unknown): ChatRequest {
     topLogprobs: optional('top_logprobs', top_logprobs, integer),
     user: optional('user', user, text),
     rest,
+    ...(declaresFunctions(given) && given['parallel_tool_calls'] !== false && { implied: ['parallel_tool_calls'] }),
     ...((declaresFunctions(given) || names.length > 0) && { door: { ...(declaresFunctions(given) && { functions: true }), ...(names.length > 0 && { customs: names }) } }),
     ...(adjustments.length > 0 && { adjustments }),
   };

@@ -13,7 +13,7 @@ export function keyOf({ principal, request }: Normalised, candidates: readonly C
 }
 
 /** Fields that change the form of an answer, but not its content. */
-const ofForm = ['stream', 'includeUsage', 'door', 'adjustments', 'form'] as const;
+const ofForm = ['stream', 'includeUsage', 'door', 'adjustments', 'implied', 'form'] as const;
 /** The order in which fields are written into the key, after the messages and the reasoning. */
 const asked = ['model', 'tools', 'rest', 'toolChoice', 'parallelToolCalls', 'responseFormat', 'maxTokens', 'temperature', 'topP', 'stop', 'seed', 'n', 'presencePenalty', 'frequencyPenalty', 'logitBias', 'logprobs', 'topLogprobs', 'user'] as const;
 const named: ReadonlySet<string> = new Set([...ofForm, ...asked, 'messages', 'reasoning']);

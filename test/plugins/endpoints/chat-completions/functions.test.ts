@@ -30,6 +30,12 @@ describe('functions', () => {
     expect(records[0]?.finishReason).toBe('tool_calls');
   });
 
+  it.each([[{}, 'user: dropped'], [{ parallel_tool_calls: false }, 'user: dropped, parallel_tool_calls: dropped']])('with %j name only those parameters in x-adjusted that the caller sent', async (more, adjusted) => {
+    const up = await provider(answers({ candidates: [{ content: { role: 'model', parts: [{ text: 'sunny' }] }, finishReason: 'STOP' }] }));
+    const { chat } = await gatewayOf({ providers: { up: { dialect: 'gemini', base_url: up.url, api_key: 'k' } }, models: [{ id: 'plain', free: true, providers: [{ providerId: 'up', tools: true }] }] });
+    expect((await chat({ functions: [weather], user: 'u', ...more })).headers.get('x-adjusted')).toBe(adjusted);
+  });
+
   it('come back as text where the model calls none', async () => {
     const { chat, up } = await scene(answers(completion('sunny')));
     expect(await (await chat({ functions: [weather], function_call: 'auto' })).json()).toMatchObject({ choices: [{ message: { content: 'sunny' }, finish_reason: 'stop' }] });

@@ -112,7 +112,7 @@ const changes = {
   topLogprobs: { top_logprobs: 1 },
   user: { user: 'ann' },
   rest: { service_tier: 'flex' },
-} satisfies Record<Exclude<keyof ChatRequest, 'stream' | 'includeUsage' | 'ask' | 'form' | 'native' | 'door' | 'adjustments'>, object>;
+} satisfies Record<Exclude<keyof ChatRequest, 'stream' | 'includeUsage' | 'ask' | 'form' | 'native' | 'door' | 'adjustments' | 'implied'>, object>;
 
 describe('a request', () => {
   it.each(Object.entries(changes))('is sent again with other %s', async (_, change) => {
