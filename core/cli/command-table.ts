@@ -24,7 +24,7 @@ export const defaultConfigFile = 'gateway.config.yaml';
 export const coreCommands = [
   { name: 'start', summary: 'serve requests; this also runs when no command is given', flags: { config, port, host, json, help }, examples: ['gateway start --port 5000'] },
   { name: 'init', summary: 'write a commented gateway.config.yaml into this folder; an existing file is not changed', flags: { help }, examples: ['gateway init'] },
-  { name: 'import', summary: 'convert the config of another gateway (litellm, portkey), and list what has no counterpart', words: 'GATEWAY FILE [KEYS]', flags: { out, help }, examples: ['gateway import litellm config.yaml --out gateway.config.yaml'] },
+  { name: 'import', summary: 'convert the config of another gateway (litellm, portkey), and list what has no counterpart', words: 'GATEWAY FILE [KEYS…]', flags: { out, help }, examples: ['gateway import litellm config.yaml --out gateway.config.yaml'] },
   { name: 'restart', summary: 'replace the running process with a new one; no request is lost', flags: { config, pid, help }, examples: ['gateway restart --config /etc/gateway.yaml'] },
   { name: 'check', summary: 'read the config and load every plugin, print what is wrong, serve nothing', flags: { config, help }, examples: ['gateway check --config /etc/gateway.yaml'] },
   { name: 'schema', summary: 'print the JSON Schema of the config, with the options of your own plugins, for editors', flags: { config, help }, examples: ['gateway schema > gateway.schema.json'] },

@@ -14,8 +14,8 @@ import { writeKeys } from './virtual-keys.ts';
 
 interface FromLitellm {
   readonly source: Foreign;
-  /** The answer of LiteLLM's `GET /key/list`; null: none is given. */
-  readonly keys: Foreign | null;
+  /** The answers of LiteLLM's `GET /key/list`, one for each page. */
+  readonly keys: readonly Foreign[];
   /** The shipped catalogue. */
   readonly catalogue: readonly Model[];
 }
@@ -26,7 +26,7 @@ export function translate({ source, keys, catalogue }: FromLitellm): Draft {
   const ids = writeModels(deployments, new CatalogueFacts(catalogue), draft);
   writeSettings(draft);
   writeRouting(draft, { ids, deployments });
-  if (keys !== null) writeKeys({ keys, draft, accessGroups: accessGroupsOf(deployments), ids });
+  writeKeys({ pages: keys, draft, accessGroups: accessGroupsOf(deployments), ids });
   if (draft.models.size === 0) draft.note(['model_list'], 'no model was imported, so nothing can be asked', 'model_list');
   return draft;
 }

@@ -3,12 +3,13 @@ import type { Draft } from '../draft.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import type { Foreign } from '../foreign.ts';
 import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
-import { textOf, textsOf } from '../foreign.ts';
+import { numberOf, textOf, textsOf } from '../foreign.ts';
 import { keyAmounts } from './settings.ts';
 import { guard } from './without-counterpart.ts';
 
 interface KeySources {
-  readonly keys: Foreign;
+  /** The pages of the answer. */
+  readonly pages: readonly Foreign[];
   readonly draft: Draft;
   /** Names of models by `model_info.access_groups`. */
   readonly accessGroups: ReadonlyMap<string, readonly string[]>;
@@ -31,8 +32,17 @@ const isEmpty = (value: unknown): boolean => Object.keys(Object(value ?? {})).le
 /** LiteLLM's words for all models. They are matched as a whole, because a model may be called all-minilm. */
 const everyModel = new Set(['all-proxy-models', 'all-team-models']);
 
-export function writeKeys({ keys, draft, accessGroups, ids }: KeySources): void {
-  const rows = listOf(keys.value['keys'] ?? keys.value['data']).map(fieldsOf);
+const rowsOf = ({ value }: Foreign): readonly Fields[] => listOf(value['keys'] ?? value['data']).map(fieldsOf);
+
+export function writeKeys({ pages, ...more }: KeySources): void {
+  for (const keys of pages) writePage(keys, more);
+  const [here, all] = [pages.flatMap(rowsOf).length, Math.max(0, ...pages.map(({ value }) => numberOf(value['total_count']) ?? 0))];
+  // safety: callers whose keys are on a page that is not given would lose their access
+  if (here < all) more.draft.notes.push({ line: 0, what: pages.map(({ name }) => name).join(', '), todo: `LiteLLM has ${all} keys, and ${here} of them are here: ask it for the other pages too (page=2), and name all files behind the config` });
+}
+
+function writePage(keys: Foreign, { draft, accessGroups, ids }: Omit<KeySources, 'pages'>): void {
+  const rows = rowsOf(keys);
   const names = new Set(draft.keys.map(({ value }) => value['name']));
   rows.forEach((row, at) => {
     const { line } = keys.spotOf([keys.value['keys'] === undefined ? 'data' : 'keys', at]);

@@ -55,7 +55,8 @@ describe('gateway import', () => {
   test.each([
     [['helicone', 'config.yaml'], 'gateway import takes the config of litellm'],
     [['litellm'], 'name the config file'],
-    [['litellm', 'a', 'b', 'c'], 'name the config file'],
+    [['portkey', 'a', 'b'], 'name the config file'],
+    [[], 'gateway import needs the name of the other gateway, litellm or portkey'],
   ])('refuses %j', (words, message) => {
     const fault = faultOf(words);
     expect(fault).toBeInstanceOf(UsageError);

@@ -7,8 +7,8 @@ import { example, examples, imported } from './scene.ts';
 import type { Imported } from './scene.ts';
 
 /** The import of an example, with the new config. */
-async function of(name: string, keys: string | null = null): Promise<Imported & { readonly config: Config }> {
-  const all = await imported(example(name), keys);
+async function of(name: string, ...pages: readonly string[]): Promise<Imported & { readonly config: Config }> {
+  const all = await imported(example(name), ...pages);
   if (!all.loaded.ok) throw new Error(formatProblems(all.loaded.problems));
   return { ...all, config: all.loaded.config };
 }
@@ -19,7 +19,7 @@ const provider = ({ providers }: Config, id: string): Config['providers'] extend
 
 describe('every example', () => {
   test.each(readdirSync(examples).filter((name) => name.endsWith('.yaml')))('%s passes gateway check and shows no secret', async (name) => {
-    const { loaded, text } = await imported(example(name), name === 'keys-and-budgets.yaml' ? example('keys.json') : null);
+    const { loaded, text } = await imported(example(name), ...(name === 'keys-and-budgets.yaml' ? [example('keys.json')] : []));
     expect(loaded.ok ? formatProblems(loaded.warnings, 'warning') : formatProblems(loaded.problems)).toBe(formatProblems([], 'warning'));
     expect(text).not.toContain('SECRET-');
   });
@@ -154,6 +154,13 @@ describe('settings', () => {
     const { loaded, notes } = await imported(['model_list:', ...two, 'router_settings: { provider_budget_config: { openai: { budget_limit: 10, time_period: 1d } } }'].join('\n'));
     expect(loaded.ok && loaded.config.limits).toEqual([]);
     expect(notes).toContainEqual('4: router_settings.provider_budget_config.openai: no budget is set: a limit counts one provider, and here are openai, openai-2; give each a part of it in `limits`');
+  });
+
+  test('keep the virtual keys of several pages, and say where a page is missing', async () => {
+    const page = (...names: readonly string[]): string => JSON.stringify({ keys: names.map((name) => ({ token: name.repeat(64), key_alias: name })), total_count: 3, total_pages: 2 });
+    const whole = await of('keys-and-budgets.yaml', page('a', 'b'), page('c'));
+    expect([whole.config.keys.map(({ name }) => name), whole.notes.filter((note) => note.includes('page'))]).toEqual([['master', 'a', 'b', 'c'], []]);
+    expect((await of('keys-and-budgets.yaml', page('a', 'b'))).notes).toContain('0: keys.json: LiteLLM has 3 keys, and 2 of them are here: ask it for the other pages too (page=2), and name all files behind the config');
   });
 
   test('keep the virtual keys, so that callers need no new ones', async () => {

@@ -39,7 +39,7 @@ function valueOf(name: string): string {
   return /BASE|URL/.test(name) ? `https://${word}.example` : `${word}-with-enough-characters`;
 }
 
-export const imported = async (yaml: string, keys: string | null = null): Promise<Imported> => await loadedOf(translate({ source: withIncludes(readForeign('config.yaml', yaml), (name) => readForeign(name, example(name))), keys: keys === null ? null : readForeign('keys.json', keys), catalogue }), 'LiteLLM');
+export const imported = async (yaml: string, ...pages: readonly string[]): Promise<Imported> => await loadedOf(translate({ source: withIncludes(readForeign('config.yaml', yaml), (name) => readForeign(name, example(name))), keys: pages.map((page, at) => readForeign(at === 0 ? 'keys.json' : `keys-${at + 1}.json`, page)), catalogue }), 'LiteLLM');
 
 /** @param name the name of the file, and so of the policy */
 export const importedPortkey = async (name: string, json: string): Promise<Imported> => await loadedOf(translatePortkey({ source: readForeign(name, json), catalogue }), 'Portkey');
