@@ -32,6 +32,7 @@ export function writeFallbacks(draft: Draft, groups: FallbackGroups): void {
     const fallbacks = [...new Set(chain)].filter((one) => one !== id);
     if (fallbacks.length > 0) Object.assign(draft.policy(id), { fallbacks, max_attempts: Math.min(mostAttempts, groups.attempts * (1 + fallbacks.length)) });
   }
+  if (standby !== null && everywhere.length > 0 && [...groups.ids.values()].some((id) => id.endsWith('*'))) draft.note(standby.path, 'not for names behind a wildcard: a name that needs fallbacks is a model of its own under `models`, with a policy');
   const context = settingOf(draft, 'context_window_fallbacks');
   if (context !== null) draft.note(context.path, 'here they are fallbacks like the others; a prompt that is too long goes on to those with a larger context_length');
   const ofContent = settingOf(draft, 'content_policy_fallbacks');

@@ -97,7 +97,8 @@ function writeModel(id: string, members: readonly Deployment[], { facts, draft }
 /** Names under which the catalogue may have the model. */
 function namesOf({ account, info }: Deployment, id: string): string[] {
   const base = textOf(info['base_model'])?.split('/').at(-1);
-  return [base, account.externalId, account.externalId.split('/').at(-1), id].filter((name) => name !== undefined);
+  // wire: Vertex AI writes the version of a model behind @, where the vendor itself writes it behind - (claude-sonnet-4@20250514)
+  return [base, account.externalId, account.externalId.split('/').at(-1), account.externalId.replace('@', '-'), id].filter((name) => name !== undefined);
 }
 
 /** The facts of the model in `model_info`. */

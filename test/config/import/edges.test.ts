@@ -237,3 +237,12 @@ test('a semantic cache of Portkey becomes a cache for exact repeats', async () =
   const { notes } = await importedPortkey('p.json', '{ "provider": "groq", "override_params": { "model": "a" }, "cache": { "mode": "semantic" } }');
   expect(notes).toContainEqual('1: cache: only exact repeats are answered from the cache');
 });
+
+test('a model at Vertex AI has the facts of the catalogue, whose version is written behind -', async () => {
+  expect((await imported('model_list: [{ model_name: c, litellm_params: { model: vertex_ai/claude-sonnet-4@20250514, vertex_project: p, vertex_location: us-east5 } }]\n')).text).toContain('prices and abilities as claude-sonnet-4 of the catalogue');
+});
+
+test('names behind a wildcard have no default fallbacks, and the list says so', async () => {
+  const { notes } = await imported('model_list:\n  - { model_name: "groq/*", litellm_params: { model: "groq/*" } }\n  - { model_name: b, litellm_params: { model: groq/b } }\nrouter_settings: { default_fallbacks: [b] }\n');
+  expect(notes).toContain('4: router_settings.default_fallbacks: not for names behind a wildcard: a name that needs fallbacks is a model of its own under `models`, with a policy');
+});
