@@ -85,7 +85,8 @@ function mergeKind(reading: Reading, kind: Kind, findings: Findings): Map<string
   const reportTwice = (entry: Entry<unknown>, first: Entry<unknown>): void => {
     const at = kind.idAt.length === 0 ? 'key' : 'value';
     const { file, line } = locate(first.reading.source, [...first.path, ...kind.idAt], at);
-    findings.error({ ...placeOf(entry, ...kind.idAt), at }, `the ${kind.word} "${entry.id}" is defined twice`, `the other one is at ${file}:${line}`);
+    const way = entry.reading === first.reading ? '' : '; to change an entry of another file, write it in the file that includes that one';
+    findings.error({ ...placeOf(entry, ...kind.idAt), at }, `the ${kind.word} "${entry.id}" is defined twice`, `the other one is at ${file}:${line}${way}`);
   };
   for (const included of reading.includes) {
     for (const [id, entry] of mergeKind(included, kind, findings)) {

@@ -248,7 +248,7 @@ describe('included files', () => {
 
   test('may not define one id twice', async () => {
     expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': `models:\n${model('a')}`, 'catalogue/two.yaml': `models:\n${model('a')}` })).toEqual([
-      expect.stringMatching(/^catalogue\/two\.yaml:2:11 models\[0\]\.id: the model "a" is defined twice, the other one is at .*one\.yaml:2$/),
+      expect.stringMatching(/^catalogue\/two\.yaml:2:11 models\[0\]\.id: the model "a" is defined twice, the other one is at .*one\.yaml:2; to change an entry of another file, write it in the file that includes that one$/),
     ]);
   });
 
