@@ -97,7 +97,7 @@ function resolveModel(block: WholeModel, deployments: Deployments): Model {
     created: block.created,
     description: block.description,
     family: block.family,
-    architecture: { input_modalities: architecture.input_modalities ?? ['text'], output_modalities: architecture.output_modalities, tokenizer: architecture.tokenizer },
+    architecture: { input_modalities: architecture.input_modalities ?? ['text'], output_modalities: isOpen ? anyOutput(architecture.output_modalities) : architecture.output_modalities, tokenizer: architecture.tokenizer },
     top_provider: { is_moderated: topProvider.is_moderated },
     providers: block.providers.map((mapping) => {
       const resolved = resolveMapping(block.free ? { ...mapping, pricing: undefined } : mapping, deployments.get(mapping.providerId)?.[block.id] ?? mapping.externalId ?? (isOpen ? '*' : block.id));
@@ -117,6 +117,9 @@ function resolveModel(block: WholeModel, deployments: Deployments): Model {
     stated: { json_output: block.json_output ?? null, structured_outputs: block.structured_outputs ?? null, input_modalities: architecture.input_modalities ?? null },
   };
 }
+
+/** What a model behind a wildcard may give: nothing is known of it, so the provider decides. A wildcard for embeddings alone stays one. */
+const anyOutput = (stated: readonly string[]): readonly string[] => (stated.includes('embeddings') ? stated : [...stated, 'embeddings']);
 
 /** The parameters of a model whose entry lists none, by what its providers can do. */
 function usualParameters({ architecture, providers, json_output: json, structured_outputs: structured }: WholeModel): string[] {

@@ -67,6 +67,7 @@ const input = (kind: Kind, what: string): Need => ({
   message: (model) => `The model "${model}" does not accept ${what}. Remove them, or use a model with ${kind} input.`,
 });
 
+const givesMore = ({ model }: Able): boolean => model.architecture.output_modalities.some((kind) => kind !== 'embeddings');
 const givesVectors = ({ model }: Able): boolean => model.architecture.output_modalities.includes('embeddings');
 
 const needs: readonly Need[] = [
@@ -80,7 +81,7 @@ const needs: readonly Need[] = [
   },
   {
     isAsked: ({ ask }) => ask?.kind !== 'embeddings',
-    isMet: (candidate) => !givesVectors(candidate),
+    isMet: givesMore,
     reason: 'gives embeddings only',
     code: 'model_not_supported',
     param: 'model',

@@ -1,5 +1,6 @@
 /** Wildcards: a model whose id ends with `*` accepts names that no entry has. */
 import { describe, expect, it } from 'vitest';
+import { answers } from '../../_kit/upstream.ts';
 import { errorOf, gatewayOf, provider } from '../scene.ts';
 
 const known = { id: 'gpt-known', pricing: { prompt: '0.001', completion: '0.002' }, context_length: 1000, providers: [{ providerId: 'openai', externalId: 'gpt-known' }] };
@@ -15,6 +16,17 @@ async function scene(more: object = {}) {
 }
 
 describe('a wildcard', () => {
+  it('lets a name of which nothing is known through to embeddings too, unless it is for embeddings alone', async () => {
+    const up = await provider(answers({ object: 'list', model: 'm', data: [{ object: 'embedding', index: 0, embedding: [0.5] }], usage: { prompt_tokens: 1, total_tokens: 1 } }));
+    const gateway = await gatewayOf({
+      providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } },
+      models: [{ id: 'up/*', providers: [{ providerId: 'up' }] }, { id: 'vectors/*', architecture: { output_modalities: ['embeddings'] }, providers: [{ providerId: 'up' }] }],
+    });
+    const embed = async (model: string): Promise<unknown> => (await (await gateway.post({ model, input: 'a', encoding_format: 'float' }, { path: '/v1/embeddings' })).json() as { data?: unknown }).data;
+    for (const model of ['up/new-embedder', 'vectors/new-embedder']) expect(await embed(model)).toEqual([{ object: 'embedding', index: 0, embedding: [0.5] }]);
+    expect((await errorOf(await gateway.chat({ model: 'vectors/new-embedder' }))).code).toBe('model_not_supported');
+  });
+
   it.each([['openai/gpt-new', 'gpt-new', 'gpt-new'], ['openai/meta/llama-9:free', 'meta/llama-9:free', 'meta/llama-9:free'], ['ft-7', 'ft:company:7', 'ft-7']])('lets %s through as %s, without a known price', async (model, name, id) => {
     const { chat, records, sent } = await scene();
     expect(await (await chat({ model })).json()).toMatchObject({ model: `openai/${id}`, provider: 'openai' });
