@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import type { Findings } from './problems.ts';
+import type { Findings, Place } from './problems.ts';
 import { parseSource } from './source.ts';
 
 /** All variables by name. */
@@ -29,8 +29,7 @@ export function readEnvironment(folder: string, own: Readonly<Record<string, str
       const bytes = readFileSync(file);
       // safety: Windows may write UTF-16, in which no name would be found
       if (bytes.includes(0)) findings.error(place, 'is not UTF-8 text', 'save it as UTF-8');
-      // the decoder leaves out the mark that Windows writes first: it would be a part of the first name
-      else Object.assign(values, parseEnv(new TextDecoder().decode(bytes)));
+      else Object.assign(values, variablesIn(bytes, place, findings));
     } catch (thrown) {
       findings.error(place, `cannot be read (${(thrown as NodeJS.ErrnoException).code ?? 'unknown'})`);
     }
@@ -38,3 +37,18 @@ export function readEnvironment(folder: string, own: Readonly<Record<string, str
   for (const [name, value] of Object.entries(own)) if (value !== undefined) values[name] = value;
   return { values, files };
 }
+
+/** The variables of one file. A line that sets none, such as `NAME: value`, is named by its number alone, because it may hold a secret. */
+function variablesIn(bytes: Buffer, place: Place, findings: Findings): Readonly<Record<string, string | undefined>> {
+  // the decoder leaves out the mark that Windows writes first: it would be a part of the first name
+  const text = new TextDecoder().decode(bytes);
+  // a value in quotes may have several lines
+  const lines = text.replaceAll(/=[ \t]*(["'`])[^]*?\1/g, (value) => `=${value.replaceAll(/[^\n]/g, '')}`).split('\n');
+  const idle = lines.flatMap((line, at) => (line.trim() === '' || setsVariable.test(line) ? [] : [at + 1]));
+  for (const line of idle.slice(0, mostNamed)) findings.warn(place, `line ${line} sets no variable`, 'a variable is written as NAME=value');
+  return parseEnv(text);
+}
+
+/** The file may be no file of variables at all. */
+const mostNamed = 10;
+const setsVariable = /^\s*(?:#|(?:export\s+)?[\w.-]+\s*=)/;

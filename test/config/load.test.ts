@@ -1,5 +1,5 @@
 import { readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { Loaded } from '../../config/load.ts';
@@ -206,6 +206,11 @@ describe('references', () => {
   test('are read from .env as Windows writes it, and a file that is not UTF-8 is a fault', async () => {
     expect((await loadPort({}, { '.env': '\uFEFFPORT=1\r\n' })).server.port).toBe(1);
     expect(await faults({ 'gateway.config.yaml': 'server: { port: "${PORT:-4000}" }', '.env': Buffer.from('\uFEFFPORT=1\n', 'utf16le') })).toEqual(['.env:1:1 is not UTF-8 text, save it as UTF-8']);
+  });
+
+  test('are not set by a line of .env in another form, and a warning names the line', async () => {
+    const loaded = await load({ 'gateway.config.yaml': 'models: []\n', '.env': '# a comment\n\nPORT: 1\n$env:KEY=x\n export A.b-C = 2\nPEM="-----BEGIN\nProc-Type: 4\n-----END"\nOPEN="rest\n' });
+    expect(loaded.ok && loaded.warnings.map(({ file, message, hint }) => [basename(file), message, hint])).toEqual([3, 4].map((line) => ['.env', `line ${line} sets no variable`, 'a variable is written as NAME=value']));
   });
 
   test('can read files, without the newline at their end', async () => {
