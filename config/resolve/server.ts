@@ -100,7 +100,7 @@ function judgeHost(host: string, { isGuarded, bound, isGiven }: Pick<ServerFacts
     const [, inBrackets, name = inBrackets] = /^(?:\w+:\/\/)?(?:\[([^\]]+)\]|([^\s:/*[\]]+))(?:[:/]|$)/.exec(host) ?? [];
     // a name with other letters has a form in ASCII
     const known = name === undefined || isIP(name) > 0 ? name : domainToASCII(name) || undefined;
-    report('is neither an IP address nor a name: it has no brackets, scheme or port', `write ${known ?? '0.0.0.0 for all addresses of this machine'}`);
+    report(`${isGiven ? `--host ${JSON.stringify(host)} ` : ''}is neither an IP address nor a name: it has no brackets, scheme or port`, `write ${known ?? '0.0.0.0 for all addresses of this machine'}`);
   } else if (!isGuarded && !isLoopback(host)) {
     report(`other machines can reach the gateway on ${isGiven ? '--host ' : ''}${host}, and there are no keys`, `add \`keys\`, or ${isGiven ? 'start with --host' : 'write host:'} 127.0.0.1`);
   } else if (!isGuarded && bound !== null && !isLoopback(bound.address)) {

@@ -381,6 +381,8 @@ describe('the command line', () => {
     const open = await loadConfig(file, { ...options(), overrides: { host: '0.0.0.0' } });
     expect(good.ok && good.config.server.port).toBe(5000);
     expect(open.ok ? [] : open.problems.map(({ message, hint }) => [message, hint])).toEqual([['other machines can reach the gateway on --host 0.0.0.0, and there are no keys', 'add `keys`, or start with --host 127.0.0.1']]);
+    const wrong = await loadConfig(file, { ...options(), overrides: { host: 'a b' } });
+    expect(wrong.ok ? [] : wrong.problems.map(({ message }) => message)).toEqual(['--host "a b" is neither an IP address nor a name: it has no brackets, scheme or port']);
   });
 
   test('names a file that is not there', async () => {
