@@ -57,6 +57,20 @@ export function unknownCommand(args: readonly string[], commands: readonly Comma
   return new UsageError(`unknown command "${first} ${second}".${hint} There is ${group.map(({ name }) => `gateway ${name}`).join(', ')}`);
 }
 
+/**
+ * The command that these words name, of a plugin that the config does not list; null: none, or the words begin a group that the config has,
+ * so that the second one may be misspelt.
+ * @param all the commands of all plugins that ship. @param listed those that the config has
+ */
+export function unlistedCommand<C extends CommandSpec>(args: readonly string[], all: readonly C[], listed: readonly CommandSpec[]): { readonly words: string; readonly command: C } | null {
+  const [first = ''] = args;
+  const isInGroup = groupOf(first, listed).length > 0;
+  const exact = findCommand(args, all)?.command;
+  if (exact !== undefined && (exact.name !== first || !isInGroup)) return { words: exact.name, command: exact };
+  const [other] = isInGroup ? [] : groupOf(first, all);
+  return other === undefined ? null : { words: first, command: other };
+}
+
 /** ` Did you mean "start"?`, or nothing. */
 export const nearCommand = (word: string, commands: readonly CommandSpec[]): string => didYouMean(word, new Set(commands.map(({ name }) => name.split(' ')[0] ?? name)));
 

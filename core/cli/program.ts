@@ -28,7 +28,7 @@ import { version } from '../version.ts';
 import type { WorkerPeers } from '../workers/peers.ts';
 import { createAskRunning } from './ask-running.ts';
 import { bannerOf, contentsOf, reportOff } from './banner.ts';
-import { asksForList, configFileOf, findCommand, groupOf, nearCommand, parseCommandLine, unknownCommand } from './command-line.ts';
+import { asksForList, configFileOf, findCommand, groupOf, nearCommand, parseCommandLine, unknownCommand, unlistedCommand } from './command-line.ts';
 import { writeConfig } from './begin/init.ts';
 import { outlive } from './begin/mishaps.ts';
 import { configFile, homeOf, shippedConfig, shippedText } from './begin/shipped.ts';
@@ -265,10 +265,8 @@ function withKept(config: Config): Config {
 /** Names the shipped plugin that brings the command, where the config does not list it. */
 async function unknown(args: readonly string[], commands: readonly CommandSpec[], file: string): Promise<UsageError> {
   const shipped = await loadShipped();
-  const all = commandsOf(shipped.map(({ plugin }) => ({ plugin, options: {} })));
-  const owner = (findCommand(args, all)?.command ?? groupOf(args[0] ?? '', all)[0])?.owner.plugin.name;
-  if (owner === undefined || groupOf(args[0] ?? '', commands).length > 0) return unknownCommand(args, commands);
-  return new UsageError(`"${args[0]}" is a command of the plugin ${owner}, which ${file} does not list.`);
+  const found = unlistedCommand(args, commandsOf(shipped.map(({ plugin }) => ({ plugin, options: {} }))), commands);
+  return found === null ? unknownCommand(args, commands) : new UsageError(`"${found.words}" is a command of the plugin ${found.command.owner.plugin.name}, which ${file} does not list.`);
 }
 
 async function main(given: readonly string[]): Promise<void> {

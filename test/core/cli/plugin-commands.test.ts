@@ -192,9 +192,9 @@ describe.concurrent('the command line', () => {
     expect(await run(args, { cwd: folder })).toEqual({ code: 0, stdout: expect.stringMatching(text), stderr: '' });
   });
 
-  it.for([['db status', 'log/journal'], ['logs', 'endpoints/logs']] as const)('names the plugin that the config must list for %s', async ([line, plugin], { expect }) => {
+  it.for([['db status', 'log/journal'], ['logs', 'endpoints/logs'], ['keys add', 'auth/keys']] as const)('names the plugin that the config must list for %s', async ([line, plugin], { expect }) => {
     const few = fileOf('few.yaml', configWith(['stream/mock']));
-    expect(await run([...line.split(' '), '--config', few])).toEqual({ code: 2, stdout: '', stderr: `"${line.split(' ')[0]}" is a command of the plugin ${plugin}, which ${few} does not list.\n` });
+    expect(await run([...line.split(' '), '--config', few])).toEqual({ code: 2, stdout: '', stderr: `"${line}" is a command of the plugin ${plugin}, which ${few} does not list.\n` });
   });
 
   it('lists a group of commands', async ({ expect }) => {
