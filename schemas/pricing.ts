@@ -34,7 +34,7 @@ export const pricingSchema = {
       required: ['hours'],
       minProperties: 2,
       properties: {
-        hours: { type: 'array', minItems: 1, items: { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$' }, description: 'Hours in UTC, the last minute not included, for example ["01:00-04:00", "22:00-02:00"].' },
+        hours: { type: 'array', minItems: 1, items: { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$', description: 'Two times of the day, for example "22:00-02:00"; midnight is 00:00.' }, description: 'Hours in UTC, the last minute not included, for example ["01:00-04:00", "22:00-02:00"].' },
         weekdays: { type: 'boolean', default: false, description: 'Whether the hours are only those from Monday to Friday, in UTC.' },
         ...ofTokens,
       },
