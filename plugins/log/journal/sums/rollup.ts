@@ -1,7 +1,7 @@
 /**
  * Sums of periods that are over, kept beside the records, so that a query over a month takes milliseconds: for each day, hour and
  * quarter of an hour, by each dimension. Where no sums are kept, and at the two ends of a range, the records themselves are read. The
- * answer is the same either way, except that percentiles from kept sums are within one percent.
+ * answer is the same either way, except that percentiles from kept sums are within one percent and a millisecond.
  */
 import { setImmediate } from 'node:timers/promises';
 import { attemptDimensions, dimensions, isKeyed } from '../../../../core/log/fields.ts';
@@ -105,7 +105,7 @@ interface Slicing {
 }
 
 /**
- * The groups of a period, for keeping: percentiles are within one percent. cost: records are read slice by slice. To read a million at
+ * The groups of a period, for keeping: percentiles are within one percent and a millisecond. cost: records are read slice by slice. To read a million at
  * once took 250 MB that the process never gave back, and the store answered nobody else for 4.6 seconds.
  */
 export async function groupsToKeep(queries: Queries, { start, span }: Period, { by, sliceMs, most }: Slicing): Promise<readonly Group[]> {

@@ -16,7 +16,7 @@ export interface Sums extends Record<Counted, number> {
 /** The form in which sums are kept: the counted, the cost, and the two spreads as pairs of bin and count, one after the other. */
 export type Kept = readonly [counts: readonly number[], cost: string | null, latency: readonly number[], ttft: readonly number[]];
 
-/** Each bin is two percent wider than the one before, so a value that is read from its bin is within one percent of the original. */
+/** Each bin is two percent wider than the one before, so a value that is read from its bin, as a whole number, is within one percent and a millisecond of the original. */
 const growth = Math.log(1.02);
 const latencyBin = (ms: number): number => Math.round(Math.log(ms + 1) / growth);
 const latencyOf = (bin: number): number => Math.round(Math.exp(bin * growth) - 1);

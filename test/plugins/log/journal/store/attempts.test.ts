@@ -155,6 +155,15 @@ describe.each(['sqlite', 'postgres'] as const)('attempts in %s', (kind) => {
     expect(await store.faults(where('meta.team', 'in', 'a'))).toHaveLength(2);
   });
 
+  test('are grouped in one order where they came at one time: first the requests that asked no provider', async () => {
+    const own = await createStore(settingsOf(folder().path, 30));
+    await own.open();
+    const broke = { outcome: 'failed' as const, status: 502, error: { code: 'upstream_error', message: 'no', plugin: null } };
+    await own.insert([rowFor({ ...broke, at: now, number: 1, attempts: [attempt('upstream_error')] }), rowFor({ ...broke, at: now, number: 2, attempts: [] })]);
+    expect((await own.faults(everything)).map(({ provider }) => provider)).toEqual([null, 'up']);
+    await own.close();
+  });
+
   test('count once, however often their record arrives, and survive a restart', async () => {
     await store.insert(rows());
     const again = await createStore(settings);
