@@ -1,6 +1,6 @@
 /** Counts requests and attempts for the rules while a request runs. It only adds numbers. */
 import { isFault } from '../../../core/log/attempts.ts';
-import { isError } from '../../../core/log/outcome.ts';
+import { isCountedError } from '../../../core/log/outcome.ts';
 import type { AlertRule } from '../../../core/limits.ts';
 import { patternOf } from '../../../core/names.ts';
 import type { AttemptResult, RequestRecord } from '../../../core/pipeline/context.ts';
@@ -36,7 +36,7 @@ export class Collector {
     if (record.standsFor !== undefined) return;
     for (const counted of this.#requests) {
       const value = valueOf(record, counted.rule.by);
-      const isBad = counted.rule.watches === 'errors' ? isError(record) : counted.rule.slowMs !== null && record.durationMs > counted.rule.slowMs;
+      const isBad = counted.rule.watches === 'errors' ? isCountedError(record) : counted.rule.slowMs !== null && record.durationMs > counted.rule.slowMs;
       if (value !== null) count(counted, value, { isBad, dollars: Number(record.cost ?? 0) });
     }
   }

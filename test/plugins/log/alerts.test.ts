@@ -115,6 +115,15 @@ describe('errors', () => {
     expect(messages()).toEqual(['Alert: errors above 0 %. 50 % of 2 requests failed in 5 min, since 2026-11-22 12:00 UTC.']);
   });
 
+  test('are those of the sums: a request that is refused before its model is known is none, where nobody has a key', async () => {
+    const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
+    expect((await gateway.post('{"model":')).status).toBe(400);
+    await nothingTold(gateway);
+    expect((await gateway.chat({ model: 'nobody' })).status).toBe(404);
+    await looked(1, gateway);
+    expect(messages()[0]).toContain('50 % of 2 requests failed in 5 min');
+  });
+
   test('of too few requests, or within the limit, are not reported', async () => {
     const gateway = await gatewayWith([{ errors_percent: 20 }, { name: 'half', errors_percent: 50, min_requests: 2 }]);
     await send(gateway, 3, good);
