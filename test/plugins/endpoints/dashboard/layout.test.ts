@@ -79,11 +79,11 @@ describe.each(pages)('%s', (path, ready) => {
   });
 });
 
-test('a small estimated sum stays inside its box on a phone', async () => {
+test('a small estimated sum stays inside its box, on a phone and where six boxes are in a row', async () => {
   await scene.chat('one two three four five six [[cut:4]]', { stream: true }, { authorization: `Bearer ${key.key}` });
   await scene.stored(3);
-  for (const [path, figures] of [['/dashboard', 6], ['/dashboard/spend', 4]] as const) {
-    const page = await open(path, '.metric-value', 360);
+  for (const [path, figures, width] of [['/dashboard', 6, 360], ['/dashboard', 6, 1290], ['/dashboard/spend', 4, 360]] as const) {
+    const page = await open(path, '.metric-value', width);
     const values = page.locator('.metric-value');
     await expect.poll(() => values.count()).toBe(figures);
     expect(await values.allInnerTexts()).toContainEqual(expect.stringMatching(/≈\$0\.0000\d\d/));
