@@ -89,14 +89,16 @@ export default definePlugin({
 });
 
 /** Fields in which callers name further models to a provider that is a gateway itself, such as OpenRouter or LiteLLM. */
-const otherModels = ['models', 'fallbacks'];
+const otherModels: readonly string[] = ['models', 'fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'];
 
 /** safety: a provider that asks other models on a caller's word would get round the list of models of the key, and the prices of this config. */
 function withoutOtherModels(request: ChatRequest): ChatRequest {
-  const named = otherModels.filter((field) => Object.hasOwn(request.rest, field));
+  const { rest, native, adjustments = [] } = request;
+  const named = otherModels.filter((field) => Object.hasOwn(rest, field) || (native !== undefined && Object.hasOwn(native.fields, field)));
   if (named.length === 0) return request;
-  const rest = Object.fromEntries(Object.entries(request.rest).filter(([field]) => !named.includes(field)));
-  return { ...request, rest, adjustments: [...(request.adjustments ?? []), ...named.map((parameter) => ({ parameter, change: 'dropped' }))] };
+  const less = (fields: ChatRequest['rest']): ChatRequest['rest'] => Object.fromEntries(Object.entries(fields).filter(([field]) => !named.includes(field)));
+  const own = native && { ...native, fields: less(native.fields), lost: (native.lost ?? []).filter((field) => !named.includes(field)) };
+  return { ...request, rest: less(rest), ...(own && { native: own }), adjustments: [...adjustments, ...named.map((parameter) => ({ parameter, change: 'dropped' }))] };
 }
 
 /** Makes the function that says whether one of the globs fits the name of a model. */

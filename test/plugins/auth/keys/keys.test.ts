@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { oneUpstream } from '../../../_kit/gateway.ts';
+import { answers } from '../../../_kit/upstream.ts';
 import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
 
 const key = 'sk-team-0123456789';
@@ -106,11 +107,21 @@ describe('auth/keys', () => {
     const up = await provider();
     const others = ['restricted-key-0123456789', 'free-key-0123456789'];
     const { post, records } = await gatewayOf({ ...oneUpstream(up.url), keys: [{ name: 'restricted', key: others[0], models: ['plain'] }, { name: 'free', key: others[1] }] });
-    const asked = { model: 'plain', models: ['dear-model'], fallbacks: ['other-model'], ...body };
+    const asked = { model: 'plain', models: ['dear-model'], fallbacks: ['other-model'], context_window_fallbacks: [{ plain: ['long-model'] }], content_policy_fallbacks: [{ plain: ['lax-model'] }], ...body };
     for (const other of others) expect((await post(asked, { path, headers: { authorization: `Bearer ${other}` } })).status).toBe(200);
-    expect(JSON.stringify(up.asked[0]?.json)).not.toMatch(/dear-model|other-model/);
+    expect(JSON.stringify(up.asked[0]?.json)).not.toMatch(/dear-model|other-model|long-model|lax-model/);
     expect(records[0]?.adjustments).toEqual(expect.arrayContaining([{ parameter: 'models', change: 'dropped' }, { parameter: 'fallbacks', change: 'dropped' }]));
     if (path === '/v1/chat/completions') expect(up.asked[1]?.json).toMatchObject({ models: ['dear-model'], fallbacks: ['other-model'] });
+  });
+
+  it.each(['models', 'fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'])('does not pass on `%s` of the Messages API to a provider of that API, where the key has a list of models', async (field) => {
+    const up = await provider(answers({ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [{ type: 'text', text: 'hi' }], stop_reason: 'end_turn', usage: { input_tokens: 1, output_tokens: 1 } }));
+    const keys = [{ name: 'restricted', key, models: ['plain'] }];
+    const { post, records } = await gatewayOf({ ...oneUpstream(up.url), providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'up-key' } }, keys });
+    const body = { model: 'plain', max_tokens: 10, messages: [{ role: 'user', content: 'hi' }], [field]: ['dear-model'] };
+    expect((await post(body, { path: '/v1/messages', headers: bearer })).status).toBe(200);
+    expect(JSON.stringify(up.asked[0]?.json)).not.toContain('dear-model');
+    expect(records[0]?.adjustments).toEqual([{ parameter: field, change: 'dropped' }]);
   });
 
   it('prints no key', async () => {
