@@ -2,8 +2,8 @@
 import { hash } from 'node:crypto';
 import type { ChatRequest, Native } from '../../../../core/chat.ts';
 import { GatewayError } from '../../../../core/errors.ts';
-import { bodyFields, boolean, type Check, count, integer, listOf, modelName, number, object, optional, text } from '../../../../core/wire/checks.ts';
-import { type Fields, fieldsOf } from '../../../../core/wire/fields.ts';
+import { bodyFields, boolean, type Check, count, integer, listOf, modelName, number, object, optional, text, wrongValue } from '../../../../core/wire/checks.ts';
+import { type Fields, fieldsOf, listOf as entriesOf } from '../../../../core/wire/fields.ts';
 import { conversationOf } from './messages.ts';
 import { betweenTools, thinkingOf, type Thinking } from './thinking.ts';
 import { choiceOf, formatOf, toolsOf } from './tools.ts';
@@ -24,6 +24,7 @@ export function parseMessages(body: unknown, headers: Readonly<Record<string, st
   const thoughts = thinkingOf(thinking, effort);
   const limit = optional('max_tokens', max_tokens, limitOf);
   const topK = optional('top_k', top_k, integer);
+  for (const [at, beta] of entriesOf(more['anthropic_beta']).entries()) betaName(`anthropic_beta[${at}]`, beta);
   const userId = optional('metadata.user_id', fieldsOf(optional('metadata', metadata, object))['user_id'], text);
   return {
     model: name,
@@ -57,6 +58,13 @@ export function parseMessages(body: unknown, headers: Readonly<Record<string, st
 const limitOf: Check<number> = (param, value) => (value === 0 ? 0 : count(param, value));
 
 const noAnswer = { param: 'max_tokens', message: 'A "max_tokens" of 0 asks for no answer, only to fill the cache, which the provider of this model does not do.' };
+
+/** safety: a provider gets the betas in a header. One that HTTP does not allow there would look like a provider that cannot be reached, which then rests for all callers. */
+const betaName: Check<string> = (param, value) => {
+  const name = text(param, value);
+  if (!/^[ -~]*$/.test(name)) throw wrongValue(param, 'must be the name of a beta, in letters, digits and dashes');
+  return name;
+};
 
 /**
  * safety: a request that continues a thread has its new messages alone. The gateway keeps no messages, and its ids are not those of the provider:

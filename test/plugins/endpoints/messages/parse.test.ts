@@ -274,6 +274,8 @@ describe('a wrong request', () => {
     ['a budget that is a text', { thinking: { type: 'enabled', budget_tokens: 'many' } }, 'thinking.budget_tokens'],
     ['an effort that is none', { thinking: { type: 'adaptive' }, output_config: { effort: 'minimal' } }, 'output_config.effort'],
     ['a model that is a number', { model: 7 }, 'model'],
+    ['a beta with a line break, which a header cannot have', { anthropic_beta: ['ok', 'a\r\nx-a: 1'] }, 'anthropic_beta[1]'],
+    ['a beta with a character that a header cannot have', { anthropic_beta: ['a\u4e2d'] }, 'anthropic_beta[0]'],
   ])('is refused for %s', async (_, body, param) => {
     const { ask, up } = await openScene();
     const { status, body: reply, headers } = await ask({ model: 'open', ...body });
