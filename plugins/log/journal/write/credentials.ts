@@ -1,6 +1,7 @@
 /**
  * The credentials in a request with which its provider asks other servers: the headers and tokens of MCP servers (OpenAI: Remote MCP;
- * Anthropic: MCP connector). The provider gets them; the log keeps `[redacted]` in their place.
+ * Anthropic: MCP connector; xAI: Remote MCP tools), and the keys of data sources (Azure OpenAI: On your data). The provider gets them; the log
+ * keeps `[redacted]` in their place.
  */
 import type { ChatRequest } from '../../../../core/chat.ts';
 import { mask, saysSecret } from '../../../../core/secret.ts';
@@ -8,11 +9,17 @@ import { isFields } from '../../../../core/wire/fields.ts';
 
 type Credential = readonly [name: string, value: string];
 
-/** The credentials in tools that the provider runs, and in its MCP servers. */
+/** Fields of a request with servers that the provider asks. */
+const servers = ['mcp_servers', 'data_sources'];
+
+/** Names whose whole content is secret there: `connection_string` of `authentication` has the name of no secret. */
+const hidden = /^authentication$|headers$/i;
+
+/** The credentials in tools that the provider runs, and in the servers that it asks. */
 export function credentialsIn({ tools, native, rest }: ChatRequest): readonly Credential[] {
   const found: Credential[] = [];
   for (const tool of tools ?? []) if (tool.function === undefined) collect(found, { ...tool, ...tool.native?.fields });
-  collect(found, native?.fields['mcp_servers'] ?? rest['mcp_servers']);
+  for (const field of servers) collect(found, native?.fields[field] ?? rest[field]);
   return found;
 }
 
@@ -21,7 +28,7 @@ function collect(found: Credential[], value: unknown, isSecret = false): void {
   if (Array.isArray(value)) for (const one of value) collect(found, one, isSecret);
   if (!isFields(value)) return;
   for (const [name, inner] of Object.entries(value)) {
-    const isHidden = isSecret || saysSecret(name);
+    const isHidden = isSecret || saysSecret(name) || hidden.test(name);
     if (typeof inner !== 'string') collect(found, inner, isHidden);
     else if (isHidden) found.push([name, inner]);
   }

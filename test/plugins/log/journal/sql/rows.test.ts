@@ -107,6 +107,16 @@ describe('a record in parts', () => {
     expect(JSON.parse(body?.request ?? '')).toMatchObject({ messages: [{ role: 'user' }], tools: [{ native: { fields: kept.tools[0] } }], native: { mcp_servers: kept.mcp_servers } });
   });
 
+  test('keeps no credential of a data source or of an MCP server with headers of another name, neither of the request nor of what was sent', () => {
+    const source = (authentication: object, more: object = {}): object => ({ type: 'azure_search', parameters: { endpoint: 'https://search.example', key: 'plain-key-of-source', authentication, ...more } });
+    const data_sources = [source({ type: 'api_key', key: 'key-of-search' }), source({ type: 'connection_string', connection_string: 'string-of-search' }, { embedding_dependency: { authentication: { type: 'api_key', key: 'key-of-vectors' } } })];
+    const tools = [{ type: 'mcp', server_url: 'https://mcp.example', extra_headers: { 'x-team': 'header-of-mcp' } }];
+    const sent = [{ at: 0, requests: [{ method: 'POST', url: 'https://up.example', headers: {}, body: JSON.stringify({ data_sources, tools }) }] }];
+    const { body } = rowOfFrame(finishedFrameWithBodies({ ...record('hello'), sent, request: { ...request('hello'), tools, rest: { data_sources } } }));
+    expect([body?.request, body?.upstream].join()).not.toMatch(/key-of|string-of|header-of/);
+    expect(JSON.parse(body?.request ?? '')).toMatchObject({ messages: [{ role: 'user', content: 'hello' }], data_sources: [{ parameters: { endpoint: 'https://search.example', authentication: { key: '[redacted]' } } }, {}] });
+  });
+
   test('is cleaned of characters that a database refuses', () => {
     const { request: row, body } = rowOfFrame(finishedFrameWithBodies({ ...record('nul \0 and half \ud83d'), error: { code: 'x', message: '\0', plugin: null } }));
     expect(JSON.parse(body?.request ?? '')).toMatchObject({ messages: [{ content: 'nul \ufffd and half \ufffd' }] });
