@@ -3,6 +3,7 @@ import type { Pool } from 'undici';
 import type { Attempt } from '../../../core/pipeline/context.ts';
 import type { Dialect, SignedRequest, Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { sanitise } from '../../../core/wire/upstream-error.ts';
 import { failure } from './answer.ts';
 import type { ConnectionRequest } from './connection.ts';
 import { isStaleConnection, unreachable } from './connection.ts';
@@ -42,7 +43,7 @@ export async function dispatch(wire: WireRequest, parts: AttemptParts): Promise<
   const sent = vendor?.sign === undefined ? request : await signed(request, vendor, parts);
   const answer = await send(sent, upstream, attempt);
   const { status, requestId } = answer;
-  if (requestId !== null) attempt.learnsId(requestId);
+  if (requestId !== null) attempt.learnsId(sanitise(requestId, target.provider));
   if (status >= 300 && status < 400) throw new GatewayError('upstream_redirect', 'The provider answered with a redirect, which is not followed. Check its base_url.', { upstreamStatus: status });
   if (status >= 400) throw await failure(answer, { dialect, target });
   return answer;

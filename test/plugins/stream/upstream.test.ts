@@ -172,7 +172,7 @@ describe('the answer', () => {
     await up.asked[0]?.closed;
   });
 
-  it.each([['cookie', 'session=s3cret-1234', 's3cret-1234'], ['x-credential', 's3cret-1234', 's3cret-1234'], ['x-signature', 's3cret-1234', 's3cret-1234'], ['authorization', 'Basic czNjcmV0LTEyMzQ=', 'czNjcmV0LTEyMzQ='], ['x-auth', 'Token s3cret-1234', 's3cret-1234'], ['x-team', 's3cret-1234', 's3cret-1234']])('with an error shows no %s of the entry, %s', async (name, value, secret) => {
+  it.each([['cookie', 'session=s3cret-1234', 's3cret-1234'], ['x-credential', 's3cret-1234', 's3cret-1234'], ['x-signature', 's3cret-1234', 's3cret-1234'], ['authorization', 'Basic czNjcmV0LTEyMzQ=', 'czNjcmV0LTEyMzQ='], ['authorization', 'Basic dXNlcjpzM2NyZXQtMTIzNA==', 'user:s3cret-1234'], ['authorization', 'Bearer s3cret/1234+5==', 's3cret%2F1234%2B5%3D%3D'], ['x-api-key', 's3cret"1234', 's3cret\\"1234'], ['x-auth', 'Token s3cret-1234', 's3cret-1234'], ['x-team', 's3cret-1234', 's3cret-1234']])('with an error shows no %s of the entry, %s', async (name, value, secret) => {
     const up = await provider((response) => void response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: `I do not like "${secret}".` } })));
     const { chat, records } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k', headers: { [name]: value } } } }));
     expect((await errorOf(await chat({}))).message).toBe('I do not like "[redacted]".');
