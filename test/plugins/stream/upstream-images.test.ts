@@ -183,6 +183,13 @@ describe('an image that cannot be fetched is a 400 that names it', () => {
     expect(await errorOf(await see([at('/silent')]))).toMatchObject(refused('longer than 0.4 s'));
   });
 
+  it.each(['first_byte', 'total'])('after half of the time that its provider has by `%s`, and the provider does not rest for that', async (limit) => {
+    const { see } = await imageGateway({ more: { routing: { default: { timeout_ms: { [limit]: 300 }, retry: { same_target: 0, max_ms: 10 } } } } });
+    const replies = await Promise.all(Array.from({ length: 12 }, () => see([at('/silent')])));
+    for (const reply of replies) expect(await errorOf(reply)).toMatchObject(refused('more than half of the time that its provider has'));
+    expect((await see([at('/a.png')])).status).toBe(200);
+  });
+
   it('unless another provider can fetch it', async () => {
     const { see, up } = await imageGateway();
     up.script(answers(completion('A dot.')));
@@ -283,7 +290,7 @@ describe('the fetching of images is limited', () => {
     await expect.poll(async () => (await get('/metrics')).text(), { interval: 5 }).toContain('gateway_image_fetches_total{outcome="fetched"} 1\n');
     mayAnswer.resolve();
     expect((await reply).status).toBe(200);
-    expect(records[0]?.attempts.map(({ provider: id, outcome }) => [id, outcome])).toEqual([['google', 'upstream_timeout'], ['openai', 'answered']]);
+    expect(records[0]?.attempts.map(({ provider: id, outcome }) => [id, outcome])).toEqual([['google', 'unsupported_value'], ['openai', 'answered']]);
     expect(records[0]?.sent?.map((one) => [one.at, one.requests.map(({ url }) => new URL(url).pathname)])).toEqual([[1, ['/chat/completions']]]);
     expect(up.asked.map(({ url }) => url)).toEqual(['/chat/completions']);
   });

@@ -3,6 +3,7 @@
  * request are fetched side by side, each address once, also where several providers are tried.
  */
 import type { ChatRequest, ContentPart, Message } from '../../../../core/chat.ts';
+import { within } from '../../../../core/cancellation.ts';
 import { GatewayError } from '../../../../core/errors.ts';
 import type { Attempt, Streaming } from '../../../../core/pipeline/context.ts';
 import type { Dialect, Target } from '../../../../core/wire/dialect.ts';
@@ -65,7 +66,7 @@ export class Images {
     const fetched = new Map(await inTurns([...places], async ([address, param]) => {
       // nothing would end a fetch that is begun after the end of the attempt
       attempt.cancellation.throwIfCancelled();
-      return [address, await this.#image(address, context).catch((thrown: unknown) => { throw asError(thrown, param); })] as const;
+      return [address, await inTime(this.#image(address, context), leftOf(attempt, context)).catch((thrown: unknown) => { throw asError(thrown, param); })] as const;
     }));
     const inline = (part: ContentPart): ContentPart => {
       const data = fetched.get(addressIn(part, fetchesImage, target) ?? '');
@@ -113,6 +114,21 @@ export class Images {
       throw thrown;
     }
   }
+}
+
+/**
+ * Milliseconds that are left for images: half of the time in which the provider must begin to answer.
+ * safety: a provider that is asked too late, or not at all, would count as one that does not answer, and rest for all callers.
+ */
+function leftOf({ policy: { timeouts }, startedAt }: Attempt, context: Streaming): number {
+  const whole = Math.min(timeouts.firstByte, context.startedAt + timeouts.total - startedAt);
+  return Math.max(0, startedAt + whole / 2 - performance.now());
+}
+
+async function inTime(image: Promise<string>, ms: number): Promise<string> {
+  const found = await within(image, ms, null);
+  if (found === null) throw new Unreached('it took more than half of the time that its provider has', false);
+  return found;
 }
 
 const partsOf = ({ content }: Message): readonly ContentPart[] => (Array.isArray(content) ? (content as readonly ContentPart[]) : []);
