@@ -95,6 +95,12 @@ const modelWords: FaultWords = {
 /** wire: a provider that does not serve the place where the gateway runs, or its account, says so with a 400 (Gemini API: Available regions; AWS Bedrock: aws-samples/generative-bi-using-rag#361, aws/aws-cli#8717; OpenAI: API organization verification, Lamb-Project/lamb#54, 2025-10). */
 const unserved = /user location is not supported|not allowed from unsupported countries|^operation not allowed\b|^your organization must be verified to stream\b/i;
 
+/**
+ * A file that the caller names, and that the key may not read, is a 403. safety: as a refusal of the key, it would let one caller put the model to rest for all.
+ * wire: Gemini API (googleapis/python-genai#1218, 2025-08), Vertex AI (googleapis/js-genai#666, 2025-06).
+ */
+const fileWords = /^you do not have permission to access the file\b|^permission denied while accessing input file\b/i;
+
 /** safety: a page may repeat the request. A message of the provider says what is wrong in its first words. */
 const searchedCharacters = 2048;
 
@@ -160,22 +166,27 @@ function codeOf({ status, complaint }: Refusal): ErrorCode | null {
     // 400 "This organization has been disabled." (anthropics/claude-code#72457, 2026-06)
     return says(complaint, keyWords) ? 'upstream_auth_error' : null;
   }
-  if (status === 403 && isModerated(complaint)) return null;
+  if (status === 403 && (isModerated(complaint) || isOfFile(complaint))) return null;
   return statusCodes[status] ?? 'upstream_error';
 }
 
 /** wire: a filter of xAI refuses with 403 and the code of a key that may not do this, `permission-denied` (theopenco/llmgateway#1785, 2026-03; Wei-Shaw/sub2api#5359, 2026-08). */
 const isModerated = (complaint: Complaint): boolean => complaint.isModerated === true || /content violates usage guidelines/i.test(unquoted(complaint));
 
+const isOfFile = (complaint: Complaint): boolean => fileWords.test(unquoted(complaint));
+
 function passedThrough(refusal: Refusal, target: Target): GatewayError {
   const { status, complaint } = refusal;
   const { message, type, param, code } = complaint;
   const isFiltered = isModerated(complaint);
+  const isFile = status === 403 && isOfFile(complaint);
   const clean = (words: string): string => sanitise(words, target.provider);
   const passed = {
-    status: isFiltered && status === 403 ? 400 : status,
+    status: status === 403 ? 400 : status,
     type: clean(type ?? 'invalid_request_error'),
-    code: isFiltered ? 'content_filter' : clean(meaning(complaint) ?? code ?? 'upstream_invalid_request'),
+    code: isFiltered ? 'content_filter' : isFile ? 'upstream_invalid_request' : clean(meaning(complaint) ?? code ?? 'upstream_invalid_request'),
+    // the file may be one of another key or provider
+    retryable: isFile,
   };
   const said = clean(message ?? `Provider "${target.provider.id}" ${mannerOf(refusal)}.`);
   return new GatewayError(passed, said, { param: isOfReasoning(complaint, target) ? reasoningField(target.reasoning) : param === null ? null : clean(param), upstreamStatus: status });

@@ -90,6 +90,13 @@ describe('an error', () => {
     expect(errorOf(400, body)).toMatchObject({ code: 'upstream_auth_error', retryable: true });
   });
 
+  it.each([
+    'You do not have permission to access the File f1 or it may not exist.',
+    'Permission denied while accessing input file. Learn more about providing the appropriate credentials.',
+  ])('about a file that the caller names is the fault of the caller, and another key is asked, which may have the file: %s', (message) => {
+    expect(errorOf(403, { error: { code: 403, message, status: 'PERMISSION_DENIED' } })).toMatchObject({ status: 400, code: 'upstream_invalid_request', retryable: true, message, upstreamStatus: 403 });
+  });
+
   it('is recognised as a region that Google does not serve with status 400, and another provider is asked', () => {
     const body = { error: { code: 400, message: 'User location is not supported for the API use.', status: 'FAILED_PRECONDITION' } };
     expect(errorOf(400, body)).toMatchObject({ status: 502, code: 'upstream_error', retryable: true, message: 'Provider "gemini" answered 400: User location is not supported for the API use.' });

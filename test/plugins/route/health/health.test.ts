@@ -172,3 +172,9 @@ it('errors of callers put no target to rest', async () => {
   expect(new Set(await statusesOf(gateway, 30))).toEqual(new Set([400]));
   expect(gateway.one.asked).toHaveLength(30);
 });
+
+it('a file that the caller names and the key may not read puts no target to rest, and another target is asked', async () => {
+  const gateway = await pair([answers({ error: { message: 'You do not have permission to access the File f1 or it may not exist.' } }, { status: 403 })]);
+  expect(new Set(await statusesOf(gateway, 30))).toEqual(new Set([200]));
+  expect(gateway.one.asked).toHaveLength(30);
+});
