@@ -71,6 +71,8 @@ export interface WireError {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The parsed body if it is JSON, else its text. Of a body that is longer than 64 KiB or breaks off, the text of its beginning; empty if nothing could be read. */
   readonly body: unknown;
+  /** The body of the request, whose names and values the provider may repeat. */
+  readonly asked?: string;
 }
 
 /**

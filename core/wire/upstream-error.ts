@@ -29,6 +29,8 @@ export interface Refusal {
   readonly headers: UpstreamHeaders;
   readonly body: unknown;
   readonly complaint: Complaint;
+  /** The body of the request. */
+  readonly asked?: string;
   /** True if the error came inside an answer, so that the message must not name a status. */
   readonly isInAnswer?: boolean;
 }
@@ -69,7 +71,7 @@ const callersFault = new Set([400, 413, 422]);
 /** Words that show a fault of the operator: in the type and the code of an error, which are the provider's own, and in its message. */
 interface FaultWords {
   readonly code: RegExp;
-  /** safety: a message may name a tool or a value of the caller, such as `get_billing_info`, so a single word is no proof. These are sentences. */
+  /** safety: a message may name a tool or a value of the caller, such as `get_billing_info`, so a single word is no proof. These are sentences of letters, dashes and blanks, which are the same in the body of a request (`tells`). */
   readonly message: RegExp;
 }
 
@@ -81,7 +83,7 @@ const quotaWords: FaultWords = {
 const emptyAccount = /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds?)\b|used all available credits|monthly spending limit|\bkey limit exceeded\b|specified (?:\w+ )?api usage limits/i;
 const keyWords: FaultWords = {
   code: /(?:incorrect|invalid|not valid).{0,10}api.?key|api.?key.{0,10}(?:incorrect|invalid|not valid)/i,
-  message: /(?:incorrect|invalid|not valid).{0,10}api[ -]key\b|api[ -]key\b.{0,10}(?:incorrect|invalid|not valid)|^this organization has been disabled/i,
+  message: /(?:incorrect|invalid|not valid)[\w -]{0,10}\bapi[ -]key\b|\bapi[ -]key\b[\w -]{0,10}(?:incorrect|invalid|not valid)|^this organization has been disabled/i,
 };
 /**
  * wire: 400 "Model Not Exist" (DeepSeek: deepwn/addi#13, 2026-03; Alibaba Cloud Model Studio: Error codes), "Unknown Model, please check the model code."
@@ -104,12 +106,21 @@ const fileWords = /^you do not have permission to access the file\b|^permission 
 /** safety: a page may repeat the request. A message of the provider says what is wrong in its first words. */
 const searchedCharacters = 2048;
 
-/** The message of a complaint without what is in quotes, because a provider quotes the caller's text. */
-const unquoted = ({ message }: Complaint): string => (message ?? '').slice(0, searchedCharacters).replaceAll(/(?<!\w)(?:'[^']*'|"[^"]*"|`[^`]*`)/g, '');
+/** The message of a complaint without what is in quotes, because a provider quotes the caller's text. The quotes stay, so that the words around them do not become one sentence. */
+const unquoted = ({ message }: Complaint): string => (message ?? '').slice(0, searchedCharacters).replaceAll(/(?<!\w)(?:'[^']*'|"[^"]*"|`[^`]*`)/g, "''");
+
+/**
+ * Whether the provider itself says such a sentence.
+ * safety: a provider also repeats names and values without quotes. A caller who writes such a sentence there would put the key to rest for all callers.
+ */
+function tells({ complaint, asked = '' }: Refusal, sentence: RegExp): boolean {
+  const said = sentence.exec(unquoted(complaint))?.[0];
+  return said !== undefined && !asked.toLowerCase().includes(said.toLowerCase());
+}
 
 const hasCode = ({ type, code }: Complaint, words: FaultWords): boolean => words.code.test(`${type ?? ''} ${code ?? ''}`);
 
-const says = (complaint: Complaint, words: FaultWords): boolean => hasCode(complaint, words) || words.message.test(unquoted(complaint));
+const says = (refusal: Refusal, words: FaultWords): boolean => hasCode(refusal.complaint, words) || tells(refusal, words.message);
 
 /** The gateway's code for a provider's status that is not the caller's fault. A status that is not listed is `upstream_error`. */
 export const statusCodes: Readonly<Record<number, ErrorCode>> = {
@@ -150,21 +161,22 @@ export function codeIn(value: unknown): string | null {
 }
 
 /** The gateway's own code, or null if the fault is the caller's and passes through. */
-function codeOf({ status, complaint }: Refusal): ErrorCode | null {
+function codeOf(refusal: Refusal): ErrorCode | null {
+  const { status, complaint } = refusal;
   // wire: an account that is empty, or may not spend more, is a 402 (DeepSeek: Error codes), a 429 `insufficient_quota` (OpenAI: Error codes), a 429
   // with code 1113 (Z.ai: zai-org/feedback#789, 2026-09), a 429 or 403 (xAI: continuedev/continue#10740, warpdotdev/warp#14867, 2026-08), a 403 (OpenRouter:
   // danielsmithdevelopment/ClawQL#876, 2026-08), a 412 (Fireworks: pollinations/pollinations#12136, 2026-07), a 400 `Arrearage` (Alibaba Cloud Model Studio:
   // Error codes), a 400 "Your credit balance is too low" or "You have reached your specified API usage limits" (Anthropic: Errors;
   // anthropics/claude-code#38035, 2026-03). Another try helps in no case
-  if (status === 402 || (status < 500 && (hasCode(complaint, quotaWords) || emptyAccount.test(unquoted(complaint)))) || (status === 400 && says(complaint, quotaWords))) return 'upstream_quota_exhausted';
+  if (status === 402 || (status < 500 && (hasCode(complaint, quotaWords) || tells(refusal, emptyAccount))) || (status === 400 && says(refusal, quotaWords))) return 'upstream_quota_exhausted';
   // wire: a request of more tokens than the account may send in a minute is a 413 `rate_limit_exceeded` (Groq: HunorLaczko/ha-groq-cloud-api#27, 2026-05)
   if (status === 413 && /rate.?limit/i.test(complaint.code ?? '')) return 'upstream_rate_limited';
   if (callersFault.has(status)) {
-    if (says(complaint, modelWords)) return 'upstream_model_not_found';
-    if (unserved.test(unquoted(complaint))) return 'upstream_error';
+    if (says(refusal, modelWords)) return 'upstream_model_not_found';
+    if (tells(refusal, unserved)) return 'upstream_error';
     // wire: Google answers 400 to a wrong key, with the reason API_KEY_INVALID (google.rpc.ErrorInfo); xAI answers 400 "Incorrect API key provided", Anthropic
     // 400 "This organization has been disabled." (anthropics/claude-code#72457, 2026-06)
-    return says(complaint, keyWords) ? 'upstream_auth_error' : null;
+    return says(refusal, keyWords) ? 'upstream_auth_error' : null;
   }
   if (status === 403 && (isModerated(complaint) || isOfFile(complaint))) return null;
   return statusCodes[status] ?? 'upstream_error';

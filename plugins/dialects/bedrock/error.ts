@@ -5,14 +5,15 @@ import { type Complaint, sanitise, statusOfWords, upstreamError } from '../../..
 import { type Fields, fieldsOf, isFields, wordsOf } from '../../../core/wire/fields.ts';
 
 /** Decodes an error reply: `{message}`, with its type in the header `x-amzn-errortype`. */
-export function decodeError({ status, headers, body }: WireError, target: Target): GatewayError {
+export function decodeError(error: WireError, target: Target): GatewayError {
+  const { status, headers, body } = error;
   const header = headers['x-amzn-errortype'];
   const complaint = readComplaint(typeof header === 'string' ? header : null, body);
   // wire: Bedrock answers 400 to a model id that does not exist, not 404 (recorded traffic, as of 2026-11). The caller gets this status, and the code `model_not_found`
   if (status === 400 && /model identifier is invalid/i.test(complaint.message ?? '')) {
     return new GatewayError({ status, type: 'invalid_request_error', code: 'model_not_found' }, sanitise(complaint.message ?? '', target.provider), { upstreamStatus: status });
   }
-  return upstreamError({ status, headers, body, complaint }, target);
+  return upstreamError({ ...error, complaint }, target);
 }
 
 /** Decodes an exception inside a stream that began with status 200. */

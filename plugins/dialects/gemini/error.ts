@@ -5,7 +5,7 @@ import { type Complaint, statusOfWords, upstreamError } from '../../../core/wire
 import { fieldsOf, isFields, listOf, wordsOf } from '../../../core/wire/fields.ts';
 
 /** Decodes an error reply, which has a status of its own. */
-export const decodeError = ({ status, headers, body }: WireError, target: Target): GatewayError => upstreamError({ status, headers, body, complaint: readComplaint(body) }, target);
+export const decodeError = (error: WireError, target: Target): GatewayError => upstreamError({ ...error, complaint: readComplaint(error.body) }, target);
 
 /** Decodes an error inside an answer that began with status 200. Its `code` or its status word says which status it would have had. */
 export function decodeAnswerError(body: unknown, target: Target): GatewayError {

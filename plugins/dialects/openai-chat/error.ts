@@ -11,10 +11,10 @@ interface StatedComplaint extends Complaint {
 }
 
 /** Decodes an error reply, which has a status of its own. */
-export function decodeError({ status, headers, body }: WireError, target: Target, { limitCode }: Pick<Vendor, 'limitCode'> = {}): GatewayError {
-  const said = readComplaint(body);
-  const complaint = status === 429 && limitCode !== undefined && said.code === limitCode ? { ...said, type: null, code: null } : said;
-  return upstreamError({ status, headers, body, complaint }, target);
+export function decodeError(error: WireError, target: Target, { limitCode }: Pick<Vendor, 'limitCode'> = {}): GatewayError {
+  const said = readComplaint(error.body);
+  const complaint = error.status === 429 && limitCode !== undefined && said.code === limitCode ? { ...said, type: null, code: null } : said;
+  return upstreamError({ ...error, complaint }, target);
 }
 
 /** Whether an answer is an error, which some servers send with status 200. */

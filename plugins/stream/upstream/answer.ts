@@ -29,9 +29,9 @@ function truncated(thrown: unknown): GatewayError {
 }
 
 /** The error of an answer with status 400 or more, as the dialect decodes it. A body that is longer than 64 KiB, breaks off or does not end in time counts as far as it was read. Never rejects. */
-export async function failure(answer: HttpAnswer, { dialect, target }: Pick<AnswerParts, 'dialect' | 'target'>): Promise<GatewayError> {
+export async function failure(answer: HttpAnswer, { wire, dialect, target }: Pick<AnswerParts, 'dialect' | 'target'> & Partial<Pick<AnswerParts, 'wire'>>): Promise<GatewayError> {
   const text = await readError(answer);
-  return dialect.decodeError({ status: answer.status, headers: answer.headers, body: parsed(text) }, target);
+  return dialect.decodeError({ status: answer.status, headers: answer.headers, body: parsed(text), asked: wire?.body ?? '' }, target);
 }
 
 const errorBytes = 65_536;

@@ -45,7 +45,7 @@ export async function dispatch(wire: WireRequest, parts: AttemptParts): Promise<
   const { status, requestId } = answer;
   if (requestId !== null) attempt.learnsId(sanitise(requestId, target.provider));
   if (status >= 300 && status < 400) throw new GatewayError('upstream_redirect', 'The provider answered with a redirect, which is not followed. Check its base_url.', { upstreamStatus: status });
-  if (status >= 400) throw await failure(answer, { dialect, target });
+  if (status >= 400) throw await failure(answer, { wire, dialect, target });
   return answer;
 }
 

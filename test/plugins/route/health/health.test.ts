@@ -178,3 +178,18 @@ it('a file that the caller names and the key may not read puts no target to rest
   expect(new Set(await statusesOf(gateway, 30))).toEqual(new Set([200]));
   expect(gateway.one.asked).toHaveLength(30);
 });
+
+it.each([
+  ['a key that is wrong', (name: string) => `${name}: Extra inputs are not permitted`, 'invalid api key'],
+  ['a key that is wrong, in capitals', (name: string) => `Unrecognized request argument supplied: ${name}`, 'INCORRECT API key'],
+  ['a key that is wrong, behind a quote', (name: string) => `Invalid 'metadata.${name}': string too long.`, "x'api key"],
+  ['an empty account', (name: string) => `${name}: Extra inputs are not permitted`, 'credit balance is too low'],
+  ['a spent quota', (name: string) => `${name}: Extra inputs are not permitted`, 'you exceeded your current quota'],
+  ['an unknown model', (name: string) => `${name}: Extra inputs are not permitted`, 'x is not a valid model id'],
+  ['a place that is not served', (name: string) => `${name}: Extra inputs are not permitted`, 'operation not allowed'],
+])('a field of the caller whose name says that there is %s puts no target to rest', async (_, refusal, name) => {
+  const up = await provider(answers({ error: { message: refusal(name) } }, { status: 400 }));
+  const { chat } = await gatewayOf(oneUpstream(up.url, once));
+  for (let at = 0; at < 12; at++) expect((await chat({ [name]: 1 })).status).toBe(400);
+  expect(up.asked).toHaveLength(12);
+});
