@@ -40,16 +40,21 @@ export function noOutput(body: unknown, target: Target): GatewayError {
 const operatorsFault: readonly (readonly [RegExp, string])[] = [
   [/ServiceQuotaExceeded/i, 'insufficient_quota'],
   [/UnrecognizedClient|ExpiredToken|IncompleteSignature|InvalidSignature|MissingAuthenticationToken/i, 'invalid_api_key'],
-  [/on-demand throughput isn.t supported|inference profile/i, 'model_not_found'],
 ];
+const wantsProfile = /on-demand throughput isn.t supported|inference profile/i;
+
+/** safety: where the error has a name, the message does not count: it repeats names of the caller, who could put the key to rest for all. */
+function faultOf(name: string | null, message: string | null): string | undefined {
+  const found = operatorsFault.find(([pattern]) => pattern.test(name ?? message ?? ''))?.[1];
+  return found ?? (wantsProfile.test(message ?? '') ? 'model_not_found' : undefined);
+}
 
 function readComplaint(type: string | null, body: unknown): Complaint {
   const outer = fieldsOf(body);
   const message = wordsOf(outer['message']) ?? wordsOf(outer['Message']) ?? wordsOf(outer['originalMessage']) ?? plainText(body);
   const name = nameOf(type ?? wordsOf(outer['__type']) ?? typeInside(outer));
   const inner = message === null ? null : innerComplaint(message);
-  const fault = operatorsFault.find(([pattern]) => pattern.test(`${name ?? ''} ${message ?? ''}`))?.[1];
-  return { message: message ?? name, type: null, param: inner?.param ?? null, code: fault ?? inner?.code ?? name };
+  return { message: message ?? name, type: null, param: inner?.param ?? null, code: faultOf(name, message) ?? inner?.code ?? name };
 }
 
 /** The plain name of a type. wire: the header has `ValidationException:http://internal.amazon.com/...`, a body `com.amazon.coral.service#UnknownOperationException` (Smithy: AWS restJson1, Operation error serialization). */

@@ -136,6 +136,8 @@ describe('an error reply', () => {
     ['a place that Anthropic does not serve', 400, 'ValidationException', 'Access to Anthropic models is not allowed from unsupported countries, regions, or territories.', 502, 'upstream_error'],
     ['an account that may not', 400, 'ValidationException', 'Operation not allowed', 502, 'upstream_error'],
     ['a fault of the caller that quotes such words', 400, 'ValidationException', 'The name "operation not allowed" is invalid.', 400, 'ValidationException'],
+    ['a name of the caller that reads as a refusal of the key', 400, 'ValidationException', "Value 'ExpiredToken!' at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint.", 400, 'ValidationException'],
+    ['a name of the caller that reads as a spent quota', 400, 'ValidationException', 'extraneous key [ServiceQuotaExceeded] is not permitted', 400, 'ValidationException'],
     ['a key without rights', 403, 'AccessDeniedException', 'Not you.', 502, 'upstream_auth_error'],
     ['a model that has ended', 404, 'ResourceNotFoundException', 'Gone.', 502, 'upstream_model_not_found'],
     ['a model that is too slow', 408, 'ModelTimeoutException', 'Slow.', 504, 'upstream_timeout'],
