@@ -86,12 +86,14 @@ export function objectIn(text: string): object | null {
   }
 }
 
-interface Context {
+/** What `JSON.parse` tells a reviver about a number. */
+export interface NumberText {
   /** The text of the value. */
   readonly source?: string;
 }
 
-const withDigits = (_: string, value: unknown, context?: Context): unknown =>
+/** A reviver for JSON.parse: JSON.stringify writes the numbers of the result with all digits that they have in the text. */
+export const withDigits = (_: string, value: unknown, context?: NumberText): unknown =>
   typeof value === 'number' && context?.source !== undefined && String(value) !== context.source ? rawJSON(context.source) : value;
 
 /**
@@ -101,9 +103,9 @@ const withDigits = (_: string, value: unknown, context?: Context): unknown =>
  */
 export const parseAnswer = (text: string): unknown => (/[[:,]\s*-?\d{16}/.test(text) ? JSON.parse(text, withLongIntegers) : JSON.parse(text));
 
-const withLongIntegers = (key: string, value: unknown, context?: Context): unknown => (isLong(value, context) ? withDigits(key, value, context) : value);
+const withLongIntegers = (key: string, value: unknown, context?: NumberText): unknown => (isLong(value, context) ? withDigits(key, value, context) : value);
 
-const isLong = (value: unknown, context?: Context): boolean => typeof value === 'number' && /^-?\d{16,}$/.test(context?.source ?? '');
+const isLong = (value: unknown, context?: NumberText): boolean => typeof value === 'number' && /^-?\d{16,}$/.test(context?.source ?? '');
 
 /** Whole numbers of a request that lose digits, by the object or the list that holds them. Code that checks a parameter still gets a number. */
 const longIntegers = new WeakMap<object, Map<string, string>>();
@@ -111,7 +113,7 @@ const longIntegers = new WeakMap<object, Map<string, string>>();
 /** cost: as long as the process has seen no such number, nothing searches the requests for one. */
 let isNoted = false;
 
-function noteLongIntegers(this: object, ...[key, value, context]: [key: string, value: unknown, context?: Context]): unknown {
+function noteLongIntegers(this: object, ...[key, value, context]: [key: string, value: unknown, context?: NumberText]): unknown {
   if (!isLong(value, context) || String(value) === context?.source) return value;
   isNoted = true;
   const known = longIntegers.get(this);

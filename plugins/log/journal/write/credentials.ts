@@ -6,6 +6,7 @@
 import type { ChatRequest } from '../../../../core/chat.ts';
 import { mask, saysSecret } from '../../../../core/secret.ts';
 import { isFields } from '../../../../core/wire/fields.ts';
+import { type NumberText, withDigits } from '../../../../core/wire/json.ts';
 
 type Credential = readonly [name: string, value: string];
 
@@ -34,8 +35,17 @@ function collect(found: Credential[], value: unknown, isSecret = false): void {
   }
 }
 
-const pairOf = (name: string, value: string): string => `${JSON.stringify(name)}:${JSON.stringify(value)}`;
-
-/** A JSON text without the values of these credentials. The name is a part of what is replaced: a header may have the value `user`, and a role too. */
-export const redacted = (json: string, credentials: readonly Credential[]): string =>
-  credentials.reduce((text, [name, value]) => text.replaceAll(pairOf(name, value), pairOf(name, mask)), json);
+/**
+ * A JSON text without the values of these credentials. The name of a field counts too: a header may have the value `user`, and a role too.
+ * safety: the text is read once, because a caller may send thousands of credentials. A text that is not JSON is not kept.
+ */
+export function redacted(json: string, credentials: readonly Credential[]): string {
+  if (credentials.length === 0) return json;
+  const values = new Map<string, Set<unknown>>();
+  for (const [name, value] of credentials) values.set(name, (values.get(name) ?? new Set()).add(value));
+  try {
+    return JSON.stringify(JSON.parse(json, (name, value: unknown, context?: NumberText) => (values.get(name)?.has(value) === true ? mask : withDigits(name, value, context))));
+  } catch {
+    return mask;
+  }
+}

@@ -8,6 +8,7 @@ import { promptStartOf } from '../../../../../plugins/log/journal/write/prompt-s
 import { finishedFrame, finishedFrameWithBodies } from '../../../../../plugins/log/journal/write/entry.ts';
 import type { Frame } from '../../../../../plugins/log/journal/write/frames.ts';
 import type { Row } from '../../../../../plugins/log/journal/sql/rows.ts';
+import { cpuMsOf } from '../../../../_kit/cpu.ts';
 import { finished, request, response } from '../scene.ts';
 
 const readBack = (record: object) => readRecord(rowOf({ payload: JSON.stringify(record), isInterrupted: false }).request);
@@ -115,6 +116,18 @@ describe('a record in parts', () => {
     const { body } = rowOfFrame(finishedFrameWithBodies({ ...record('hello'), sent, request: { ...request('hello'), tools, rest: { data_sources } } }));
     expect([body?.request, body?.upstream].join()).not.toMatch(/key-of|string-of|header-of/);
     expect(JSON.parse(body?.request ?? '')).toMatchObject({ messages: [{ role: 'user', content: 'hello' }], data_sources: [{ parameters: { endpoint: 'https://search.example', authentication: { key: '[redacted]' } } }, {}] });
+  });
+
+  test('with thousands of credentials is made in one pass', () => {
+    const headers = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`h${at}`, `of-mcp-${at}`]));
+    const tools = [{ type: 'mcp', headers }];
+    const asSent = JSON.stringify({ tools }).replace('{', '{"id":12345678901234567890,');
+    const sent = [{ at: 0, requests: ['not JSON: of-mcp-7', asSent].map((body) => ({ method: 'POST', url: 'https://up.example', headers: {}, body })) }];
+    let frame = finishedFrame(record('hello'));
+    expect(cpuMsOf(() => { frame = finishedFrameWithBodies({ ...record('hello'), sent, request: { ...request('hello'), tools } }); })).toBeLessThan(2000);
+    const { body } = rowOfFrame(frame);
+    expect([body?.request, body?.upstream].join()).not.toContain('of-mcp');
+    expect(body?.upstream).toContain('12345678901234567890');
   });
 
   test('is cleaned of characters that a database refuses', () => {
