@@ -250,16 +250,25 @@ const longestMessage = 2048;
  */
 export function sanitise(message: string, provider: Provider): string {
   let clean = message;
-  for (const secret of secretsOf(provider).flatMap(spellingsOf)) if (secret.length >= 4) clean = clean.replaceAll(secret, '[redacted]');
+  for (const secret of secretsOf(provider)) clean = clean.replaceAll(secret, '[redacted]');
   clean = clean.replaceAll(/\b(?:sk|gsk)-[\w*-]{12,}|(?<=\bAPI key ID: )[\w-]+/g, '[redacted]');
   if (Buffer.byteLength(clean) <= longestMessage) return clean;
   return `${new TextDecoder().decode(Buffer.from(clean).subarray(0, longestMessage - 8), { stream: true })}…`;
 }
 
-function secretsOf({ apiKey, settings, headers }: Provider): string[] {
+/** cost: the id of each answer is searched for them. */
+const secretsKnown = new WeakMap<Provider, readonly string[]>();
+
+/** The secrets of a provider, in each spelling. */
+function secretsOf(provider: Provider): readonly string[] {
+  const known = secretsKnown.get(provider);
+  if (known !== undefined) return known;
+  const { apiKey, settings, headers } = provider;
   const wrapped = [apiKey, ...Object.values(settings)].flatMap((value) => (value instanceof Secret ? [value.reveal()] : []));
   const sent = Object.entries(headers).flatMap(([name, value]) => quotable(value).filter((word) => isCredential(name) || mayBeSecret(word)));
-  return [...wrapped, ...sent];
+  const secrets = [...wrapped, ...sent].flatMap(spellingsOf).filter(({ length }) => length >= 4);
+  secretsKnown.set(provider, secrets);
+  return secrets;
 }
 
 /** The error that ends an answer, with what the provider counted for the answer. These chunks are not passed on. */
