@@ -120,6 +120,8 @@ test('Providers lists a target that was outrun repeatedly as asked last, until i
 
 test('Providers says of a target whose rest is over that it is still to be tried, not that a request asks it', async () => {
   await scene.chat('Hello [[status:429 provider:mock-d]]', { model: 'behind' });
+  // the page looks at the targets every five seconds
+  await expect.poll(async () => (await asked('/api/targets')).find(({ target }: any) => target === 'mock-d/behind').state).toBe('trying');
   const page = await scene.open('/dashboard/providers');
   const row = page.getByRole('row').filter({ hasText: 'mock-d/behind' });
   await row.getByText('its rest is over; one request at a time tries it').waitFor();
