@@ -22,6 +22,8 @@ export function resolveKeys(entries: Entries<KeyBlock>, askable: () => Askable, 
     const { name, key, hash, models, metadata: written, log_bodies: logBodies, cache, limits, expires, disabled, reasoning_fields: reasoningFields = null } = entry.value;
     if (key !== undefined && hash !== undefined) findings.error(keyOf(entry, 'hash'), 'has both `key` and `hash`', 'leave one of them out');
     if (key === undefined && hash === undefined) findings.error(placeOf(entry), 'needs `key` or `hash`', 'for example key: ${SEARCH_KEY}');
+    // safety: responses and kept answers belong to a name, so the holder would have those of the playground, and the playground those of the holder
+    if (name === 'dashboard') findings.error(placeOf(entry, 'name'), '"dashboard" is the name under which the dashboard itself asks', 'choose another');
     const ofEntry = momentAt(placeOf(entry, 'expires'), expires, findings);
     const hashes = secretsOf(entry).map(({ path, digest, prefix, expires: own, isBlank, isShort }): KeyHash => {
       // safety: blanks around a key do not count, so without this check an empty header would match this key
