@@ -10,8 +10,8 @@ import { type NumberText, withDigits } from '../../../../core/wire/json.ts';
 
 type Credential = readonly [name: string, value: string];
 
-/** Fields of a request with servers that the provider asks. */
-const servers = ['mcp_servers', 'data_sources'];
+/** Fields of a request with servers that the provider asks, and the one in which SDKs put more fields of their own; a client that sends it as it is may send a key in it. */
+const holders = ['mcp_servers', 'data_sources', 'extra_body'];
 
 /** Names whose whole content is secret there: `connection_string` of `authentication` has the name of no secret. */
 const hidden = /^authentication$|headers$/i;
@@ -20,7 +20,7 @@ const hidden = /^authentication$|headers$/i;
 export function credentialsIn({ tools, native, rest }: ChatRequest): readonly Credential[] {
   const found: Credential[] = [];
   for (const tool of tools ?? []) if (tool.function === undefined) collect(found, { ...tool, ...tool.native?.fields });
-  for (const field of servers) collect(found, native?.fields[field] ?? rest[field]);
+  for (const field of holders) collect(found, native?.fields[field] ?? rest[field]);
   return found;
 }
 

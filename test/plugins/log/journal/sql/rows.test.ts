@@ -118,6 +118,11 @@ describe('a record in parts', () => {
     expect(JSON.parse(body?.request ?? '')).toMatchObject({ messages: [{ role: 'user', content: 'hello' }], data_sources: [{ parameters: { endpoint: 'https://search.example', authentication: { key: '[redacted]' } } }, {}] });
   });
 
+  test('keeps no key in the extra fields of an SDK', () => {
+    const { body } = rowOfFrame(finishedFrameWithBodies({ ...record('hello'), request: { ...request('hello'), rest: { extra_body: { top_k: 4, api_key: 'sk-of-caller' } } } }));
+    expect(JSON.parse(body?.request ?? '')).toMatchObject({ extra_body: { top_k: 4, api_key: '[redacted]' } });
+  });
+
   test('with thousands of credentials is made in one pass', () => {
     const headers = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`h${at}`, `of-mcp-${at}`]));
     const tools = [{ type: 'mcp', headers }];
