@@ -4,7 +4,7 @@
  */
 
 import type { Usage } from './chat.ts';
-import { isHeaderName } from './names.ts';
+import { framingHeaders, isHeaderName, isHeaderValue } from './names.ts';
 
 type Row = readonly [status: number, type: string, retryable?: 'retryable'];
 
@@ -146,14 +146,11 @@ const brand = Symbol.for('model-gateway.error');
 /** safety: a text of a caller that was cut may end with half of a character, and strict readers of JSON refuse all of a reply that has one. A plugin may be JavaScript, and pass a value that is not a text. */
 const wellFormed = <Text extends string | null>(text: Text): Text => (typeof text === 'string' ? (text.toWellFormed() as Text) : text);
 
-/** Headers that say where a reply ends: only the server writes them. */
-const framing = new Set(['content-length', 'transfer-encoding', 'trailer', 'upgrade']);
-
 /** The headers, with names in lower case. safety: a header that HTTP does not allow would leave the caller without a reply, and a plugin may make one of what a caller sent. */
 function sendable(headers: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => {
     const lower = name.toLowerCase();
-    const isSendable = isHeaderName(name) && !framing.has(lower) && typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+    const isSendable = isHeaderName(name) && !framingHeaders.has(lower) && typeof value === 'string' && isHeaderValue(value);
     if (!isSendable) throw new TypeError(`a GatewayError cannot have the header ${JSON.stringify(name.slice(0, 100))} with this value`);
     return [lower, value];
   }));

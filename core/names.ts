@@ -56,6 +56,12 @@ export function oncePerName<Value extends string | null>(valueOf: (name: string)
 /** Whether HTTP allows it as the name of a header (RFC 9110 §5.6.2). */
 export const isHeaderName = (name: string): boolean => /^[!#$%&'*+.^`|~\w-]+$/.test(name);
 
+/** Whether HTTP allows it as the value of a header (RFC 9110 §5.5). */
+export const isHeaderValue = (value: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+
+/** Headers that say where a reply ends: only the server writes them. */
+export const framingHeaders: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding', 'trailer', 'upgrade']);
+
 interface Word {
   readonly name: string;
   readonly text: string;

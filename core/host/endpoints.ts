@@ -5,7 +5,7 @@ import { messageOf } from '../exit.ts';
 import type { Answer } from '../pipeline/answer.ts';
 import type { Door } from '../pipeline/door.ts';
 import type { Endpoint, OwnedEndpoint, Route, Routes } from '../http/routes.ts';
-import { isHeaderName } from '../names.ts';
+import { framingHeaders, isHeaderName, isHeaderValue } from '../names.ts';
 import { isFields, kindOf } from '../wire/fields.ts';
 
 export function createRoutes() {
@@ -81,12 +81,11 @@ const blaming = (plugin: string, endpoint: Endpoint): OwnedEndpoint => ({
   },
 });
 
-const isHeader = (name: string, value: string | readonly string[] | undefined): boolean => typeof value !== 'object' && isHeaderName(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(String(value));
+const isHeader = (name: string, value: string | readonly string[] | undefined): boolean => typeof value !== 'object' && isHeaderName(name) && isHeaderValue(String(value));
 const isBody = (body: unknown): boolean => (body ?? null) === null || typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream;
 
-/** Headers that say where the answer ends: the server writes them. safety: with a second one of these, a proxy and the gateway disagree about where the next answer begins. */
-const framing = new Set(['transfer-encoding', 'trailer', 'upgrade']);
-const isOfServer = (name: string, body: unknown): boolean => framing.has(name) || (name === 'content-length' && !(body instanceof ReadableStream));
+/** Whether the server writes this header. The length of a stream is known to its plugin alone. safety: with a second header of this kind, a proxy and the gateway disagree about where the next answer begins. */
+const isOfServer = (name: string, body: unknown): boolean => framingHeaders.has(name) && !(name === 'content-length' && body instanceof ReadableStream);
 
 /** The answer, with an empty text where it has no body. safety: an answer of another shape would fail later, in the server, where the plugin is no longer known. */
 function sound(answer: Answer): Answer {

@@ -18,7 +18,7 @@ import type { Refusals } from './refusals.ts';
 import type { Answer, Completion } from './answer.ts';
 import type { Door, ReplyHead } from './door.ts';
 import { unlessCancelled } from '../cancellation.ts';
-import { isHeaderName, oncePerName } from '../names.ts';
+import { framingHeaders, isHeaderName, oncePerName } from '../names.ts';
 import { collect, openStream } from './stream.ts';
 
 export interface Pipeline {
@@ -207,7 +207,7 @@ function replyHeaders(exchange: Exchange, { hooks, logger }: Pipeline, own: Repl
 const headerName = oncePerName((given) => (isHeaderName(given) ? given.toLowerCase() : null));
 
 /** Headers that say where a reply ends and whether its connection stays open: only the server writes them. */
-const framing = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'trailer', 'upgrade', 'date']);
+const framing = new Set([...framingHeaders, 'connection', 'keep-alive', 'date']);
 
 /** An error as a reply, in the form of the door to which the request came. */
 export function refusal(error: GatewayError, id: string, door: Pick<Door, 'refusal'> | null = null): Answer<string> {

@@ -8,26 +8,15 @@ const listed = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const single = new Set(['items', 'additionalProperties', 'not', 'contains', 'propertyNames', 'if', 'then', 'else']);
 
 /**
- * The schema with each reference alone in its object; the same schema where all are. What stands beside a reference stays beside a choice of that reference
+ * The schema with each reference alone in its object. What stands beside a reference stays beside a choice of that reference
  * alone, as it does where the reference may be null too.
  * wire: beside `$ref` only names that begin with `$` are allowed, else 400 "can only contain properties starting with '$' when $ref is present" (Gemini API:
  * GenerationConfig, `responseJsonSchema`; google-gemini/gemini-cli#4758, 2025-07). Pydantic writes the description of a field there.
  */
-export const withLoneReferences = (schema: object): object => (hasCrowded(schema) ? apart(withGivenNumbers(schema)) : schema) as object;
+export const withLoneReferences = (schema: object): object => apart(withGivenNumbers(schema)) as object;
 
 /** Whether a schema is a reference with more beside it than the API allows. */
 const isCrowded = (schema: Fields): boolean => typeof schema['$ref'] === 'string' && !('anyOf' in schema) && Object.keys(schema).some((keyword) => !keyword.startsWith('$'));
-
-function hasCrowded(schema: unknown): boolean {
-  if (!isFields(schema)) return false;
-  return isCrowded(schema) || Object.entries(schema).some(([keyword, value]) => schemasIn(keyword, value).some(hasCrowded));
-}
-
-function schemasIn(keyword: string, value: unknown): readonly unknown[] {
-  if (named.has(keyword)) return isFields(value) ? Object.values(value) : [];
-  if (listed.has(keyword) || (keyword === 'items' && Array.isArray(value))) return Array.isArray(value) ? (value as unknown[]) : [];
-  return single.has(keyword) ? [value] : [];
-}
 
 function apart(schema: unknown): unknown {
   if (!isFields(schema)) return schema;

@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../../../core/logger.ts';
+import { isHeaderName, isHeaderValue } from '../../../core/names.ts';
 import { version } from '../../../core/version.ts';
 
 /** Environment variables by name. */
@@ -101,16 +102,13 @@ function headersOf({ url, wanted, env }: { url: URL; wanted: Wanted; env: Enviro
   const headers: Record<string, string> = {};
   for (const [name, value] of [...Object.entries(listed), ...credentials(url), ...Object.entries(wanted.headers)]) headers[name.toLowerCase()] = value.trim();
   for (const [name, value] of Object.entries(headers)) {
-    if (isName(name) && isValue(value)) continue;
+    if (isHeaderName(name) && isHeaderValue(value)) continue;
     // safety: fetch would refuse this header with an error that quotes its value
     delete headers[name];
-    logger.warn('traces are exported without a header whose name or value is not valid in HTTP', isName(name) ? { header: name } : {});
+    logger.warn('traces are exported without a header whose name or value is not valid in HTTP', isHeaderName(name) ? { header: name } : {});
   }
   return headers;
 }
-
-const isName = (text: string): boolean => /^[\w!#$%&'*+.^`|~-]+$/.test(text);
-const isValue = (text: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
 
 /** The authorization header for credentials in a URL, because fetch refuses a URL with credentials. */
 function credentials({ username, password }: URL): [name: string, value: string][] {
