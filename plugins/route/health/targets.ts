@@ -48,6 +48,16 @@ export class Targets {
     });
   }
 
+  /**
+   * Whether a refusal is about what this request names, such as a file of another account: the target has answered other requests within the last 30 s.
+   * wire: providers answer 403 and 404 to such a name as to a model that the key may not use. safety: as a failure, it would let one caller put a target to rest for all.
+   */
+  isOfRequest({ status }: Pick<AttemptResult, 'status'>, { target: name }: Candidate, now: number): boolean {
+    if (status !== 403 && status !== 404) return false;
+    const { calls, failures } = this.#targets.get(name)?.target.recent(now) ?? { calls: 0, failures: 0 };
+    return calls > failures;
+  }
+
   /** Learns from the outcome of an attempt. Returns whether it is news that the key is refused. */
   learn(result: AttemptResult, { target: name, provider }: Candidate, { request, now, isAlone, startedAt }: { request: string; now: number; isAlone: boolean; startedAt?: number }): boolean {
     this.meet(name, provider.apiKey);

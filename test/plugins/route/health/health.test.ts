@@ -179,6 +179,15 @@ it('a file that the caller names and the key may not read puts no target to rest
   expect(gateway.one.asked).toHaveLength(30);
 });
 
+it.each([403, 404])('a %d puts no target to rest that answers other requests, because it may be about what the caller names', async (status) => {
+  const refusing: Step = (response, asked) => (asked.text.includes('file of nobody') ? fault(status) : fine)(response, asked);
+  const gateway = await pair([refusing]);
+  const served = async (content: string): Promise<string | null> => (await gateway.chat({ messages: [{ role: 'user', content }] })).headers.get('x-provider');
+  expect(await served('hi')).toBe('one');
+  for (let at = 0; at < 12; at++) expect(await served('file of nobody')).toBe('two');
+  expect([await served('hi'), gateway.one.asked.length]).toEqual(['one', 14]);
+});
+
 it.each([
   ['a key that is wrong', (name: string) => `${name}: Extra inputs are not permitted`, 'invalid api key'],
   ['a key that is wrong, in capitals', (name: string) => `Unrecognized request argument supplied: ${name}`, 'INCORRECT API key'],
