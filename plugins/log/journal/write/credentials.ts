@@ -1,14 +1,15 @@
 /**
- * The credentials in a request with which its provider asks other servers: the headers and tokens of MCP servers (OpenAI: Remote MCP;
+ * The credentials in a request with which its provider asks other servers: the headers, tokens and addresses of MCP servers (OpenAI: Remote MCP;
  * Anthropic: MCP connector; xAI: Remote MCP tools), and the keys of data sources (Azure OpenAI: On your data). The provider gets them; the log
  * keeps `[redacted]` in their place.
  */
 import type { ChatRequest } from '../../../../core/chat.ts';
-import { mask, saysSecret } from '../../../../core/secret.ts';
+import { addressWithoutSecrets, mask, saysSecret } from '../../../../core/secret.ts';
 import { isFields } from '../../../../core/wire/fields.ts';
 import { type NumberText, withDigits } from '../../../../core/wire/json.ts';
 
-type Credential = readonly [name: string, value: string];
+/** A text in a field, and what the log keeps in its place. */
+type Credential = readonly [name: string, value: string, kept: string];
 
 /** Fields of a request with servers that the provider asks, and the one in which SDKs put more fields of their own; a client that sends it as it is may send a key in it. */
 const holders = ['mcp_servers', 'data_sources', 'extra_body'];
@@ -31,9 +32,13 @@ function collect(found: Credential[], value: unknown, isSecret = false): void {
   for (const [name, inner] of Object.entries(value)) {
     const isHidden = isSecret || saysSecret(name) || hidden.test(name);
     if (typeof inner !== 'string') collect(found, inner, isHidden);
-    else if (isHidden) found.push([name, inner]);
+    else if (isHidden) found.push([name, inner, mask]);
+    else if (/^(?:server_)?url$/.test(name) && addressToKeep(inner) !== inner) found.push([name, inner, addressToKeep(inner)]);
   }
 }
+
+/** wire: the address that a server gives to each of its users has the key in its query, or as a long part of its path (Zapier: MCP; Smithery: Connect, as of 2026-11). */
+const addressToKeep = (address: string): string => (/^data:/i.test(address) ? address : addressWithoutSecrets(address).replaceAll(/(?<=\/)(?<!^\w+:\/\/)[^/]{20,}/g, mask));
 
 /**
  * A JSON text without the values of these credentials. The name of a field counts too: a header may have the value `user`, and a role too.
@@ -41,10 +46,10 @@ function collect(found: Credential[], value: unknown, isSecret = false): void {
  */
 export function redacted(json: string, credentials: readonly Credential[]): string {
   if (credentials.length === 0) return json;
-  const values = new Map<string, Set<unknown>>();
-  for (const [name, value] of credentials) values.set(name, (values.get(name) ?? new Set()).add(value));
+  const keptIn = new Map<string, Map<unknown, string>>();
+  for (const [name, value, kept] of credentials) keptIn.set(name, (keptIn.get(name) ?? new Map<unknown, string>()).set(value, kept));
   try {
-    return JSON.stringify(JSON.parse(json, (name, value: unknown, context?: NumberText) => (values.get(name)?.has(value) === true ? mask : withDigits(name, value, context))));
+    return JSON.stringify(JSON.parse(json, (name, value: unknown, context?: NumberText) => keptIn.get(name)?.get(value) ?? withDigits(name, value, context)));
   } catch {
     return mask;
   }

@@ -118,6 +118,17 @@ describe('a record in parts', () => {
     expect(JSON.parse(body?.request ?? '')).toMatchObject({ messages: [{ role: 'user', content: 'hello' }], data_sources: [{ parameters: { endpoint: 'https://search.example', authentication: { key: '[redacted]' } } }, {}] });
   });
 
+  test('keeps no password, query or key in the address of an MCP server', () => {
+    const addresses = ['https://ann:of-mcp@mcp.example/sse', 'https://mcp.example/sse?api_key=of-mcp', 'https://with-a-long-name.mcp.example/s/of-mcp-0123456789abcdef0123/sse'];
+    const tools = addresses.map((server_url) => ({ type: 'mcp', server_url }));
+    const mcp_servers = addresses.map((url) => ({ type: 'url', url }));
+    const sent = [{ at: 0, requests: [{ method: 'POST', url: 'https://up.example', headers: {}, body: JSON.stringify({ tools, mcp_servers }) }] }];
+    const { body } = rowOfFrame(finishedFrameWithBodies({ ...record('hello'), sent, request: { ...request('hello'), tools, native: { fields: { mcp_servers } } } }));
+    const kept = ['https://mcp.example/sse', 'https://mcp.example/sse', 'https://with-a-long-name.mcp.example/s/[redacted]/sse'];
+    expect([body?.request, body?.upstream].join()).not.toContain('of-mcp');
+    expect(upstreamOf(body?.upstream ?? '', body?.request ?? '')[0]?.body).toEqual({ tools: kept.map((server_url) => ({ type: 'mcp', server_url })), mcp_servers: kept.map((url) => ({ type: 'url', url })) });
+  });
+
   test('keeps no key in the extra fields of an SDK', () => {
     const { body } = rowOfFrame(finishedFrameWithBodies({ ...record('hello'), request: { ...request('hello'), rest: { extra_body: { top_k: 4, api_key: 'sk-of-caller' } } } }));
     expect(JSON.parse(body?.request ?? '')).toMatchObject({ extra_body: { top_k: 4, api_key: '[redacted]' } });
