@@ -17,12 +17,16 @@ beforeAll(async () => {
 afterAll(async () => await scene.close());
 afterEach(async () => {
   vi.unstubAllGlobals();
-  await page.close();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await page.evaluate('localStorage.clear(); sessionStorage.clear()');
+  await page.context().clearCookies();
+  await scene.leave(page);
 });
 
 /** Opens an address in a browser without a cookie, and signs in there. */
 const signIn = async (address: string): Promise<void> => {
-  page = await scene.browser.newPage();
+  // cost: one page for all tests, without what an earlier test kept, has the files that it loaded before
+  page = await scene.page();
   await page.goto(address, { waitUntil: 'commit' });
   await page.getByLabel('Admin key').fill(adminKey);
   await page.keyboard.press('Enter');
