@@ -2,34 +2,64 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createKeptResponses, lookUp } from '../../../../plugins/endpoints/responses/kept.ts';
-import { oneUpstream } from '../../../_kit/gateway.ts';
+import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { memoryLog } from '../../../_kit/log.ts';
-import { answers, completion, event, streams } from '../../../_kit/upstream.ts';
+import { answers, completion, event, startUpstream, streams } from '../../../_kit/upstream.ts';
+import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
 import { errorOf, gatewayOf, probe, provider } from '../../../core/scene.ts';
 import { ask, nativeAnswer, nativeUpstream, respond, said, streamOf } from './stage.ts';
 
-let folder: string;
-beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'gateway-kept-'))));
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
 const keys = [{ name: 'first', key: 'sk-first-0123456789abcdef' }, { name: 'second', key: 'sk-second-0123456789abcdef' }];
 const as = (name: string): Record<string, string> => ({ authorization: `Bearer sk-${name}-0123456789abcdef` });
-const logging = (config: Record<string, unknown>, bodies = true): Promise<TestGateway> =>
-  gatewayOf({ ...config, server: { data_dir: folder } }, { use: [{ use: 'log/journal', with: { bodies } }] });
+const withLog = (bodies: boolean) => [{ use: 'log/journal', with: { bodies } }];
+
+// cost: a gateway with a log starts a thread, 60 ms of CPU. No test here changes the gateway, so they share one; those with other settings have their own
+let folder: string;
+let up: ScriptedUpstream;
+let gateway: TestGateway;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gateway-kept-'));
+  up = await startUpstream();
+  const [plain, native] = [oneUpstream(up.url), nativeUpstream(up.url)] as { providers: object; models: object[] }[];
+  const parts = { id: 'parts', free: true, providers: [{ providerId: 'two', externalId: 'gemini-2.5-flash', streaming: true, reasoning: { max_tokens: true } }] };
+  gateway = await testGateway({
+    config: { ...plain, server: { data_dir: folder }, providers: { ...plain?.providers, ...native?.providers, two: { dialect: 'gemini', base_url: up.url, api_key: 'k' } }, models: [...(plain?.models ?? []), ...(native?.models ?? []), parts] },
+    use: withLog(true),
+  });
+});
+afterAll(async () => {
+  await gateway?.close();
+  await up?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The provider answers the requests of one test with these steps. */
+function script(...steps: Step[]): void {
+  up.asked.length = 0;
+  up.script(...(steps.length === 0 ? [answers(completion('hello'))] : steps));
+}
+
+/** A gateway of one test. */
+async function logging(config: Record<string, unknown>, bodies = true): Promise<TestGateway> {
+  const own = mkdtempSync(join(tmpdir(), 'gateway-kept-'));
+  onTestFinished(() => rmSync(own, { recursive: true, force: true }));
+  return await gatewayOf({ ...config, server: { data_dir: own } }, { use: withLog(bodies) });
+}
 
 const get = async (gateway: TestGateway, id: string, headers: Record<string, string> = {}): Promise<Response> => await gateway.get(`/v1/responses/${id}`, headers);
 const remove = async (gateway: TestGateway, id: string, headers: Record<string, string> = {}): Promise<Response> => await gateway.ask(`/responses/${id}`, { method: 'DELETE', headers });
+/** The id of the response of a request. */
+const responseOf = (request: string): string => `resp_${request.replaceAll('-', '')}`;
 const weather = { type: 'function', name: 'weather', parameters: { type: 'object' } };
 const calling = completion('Let me look.', { reasoning_content: 'I look.', tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }] });
 
 describe('a kept response', () => {
   it('is returned as it was, plain and streamed', async () => {
     const stream = streams([event({ reasoning_content: 'I look.' }), event({ content: 'Let me ' }), event({ content: 'look.' }), event({ tool_calls: [{ index: 0, id: 'c1', type: 'function', function: { name: 'weather', arguments: '{}' } }] }), event({}, 'tool_calls'), 'data: [DONE]\n\n']);
-    const up = await provider(answers({ ...calling, service_tier: 'default' }), stream);
-    const gateway = await logging(oneUpstream(up.url));
+    script(answers({ ...calling, service_tier: 'default' }), stream);
     const asked = { model: 'thinker', instructions: 'Be terse.', tools: [weather], metadata: { job: '7' }, reasoning: { effort: 'low', summary: 'auto' }, include: ['reasoning.encrypted_content'] };
     const plain = await respond(gateway, { ...asked, store: true });
     expect(plain.store).toBe(true);
@@ -41,8 +71,7 @@ describe('a kept response', () => {
 
   it('is returned with a state after its text at its place, plain and streamed', async () => {
     const body = { candidates: [{ content: { role: 'model', parts: [{ text: 'I look.', thought: true }, { text: 'Mild.' }, { text: '', thoughtSignature: 'sig-late' }] }, finishReason: 'STOP' }] };
-    const up = await provider(answers(body), streams([`data: ${JSON.stringify(body)}\n\n`]));
-    const gateway = await logging({ providers: { two: { dialect: 'gemini', base_url: up.url, api_key: 'k' } }, models: [{ id: 'parts', free: true, providers: [{ providerId: 'two', externalId: 'gemini-2.5-flash', streaming: true, reasoning: { max_tokens: true } }] }] });
+    script(answers(body), streams([`data: ${JSON.stringify(body)}\n\n`]));
     const plain = await respond(gateway, { model: 'parts' });
     const { response } = await streamOf(gateway, { model: 'parts' });
     for (const given of [plain, response]) expect(await (await get(gateway, given.id)).json()).toMatchObject({ output: given.output });
@@ -50,24 +79,21 @@ describe('a kept response', () => {
 
   it('is returned with items that only its provider knows', async () => {
     const search = { id: 'ws_1', type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } };
-    const up = await provider(nativeAnswer([said('One.', { phase: 'commentary' }), search, { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'A.' }, { type: 'summary_text', text: 'B.' }], encrypted_content: 'sealed' }, said('Two.')], { service_tier: 'flex' }));
-    const gateway = await logging(nativeUpstream(up.url));
+    script(nativeAnswer([said('One.', { phase: 'commentary' }), search, { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'A.' }, { type: 'summary_text', text: 'B.' }], encrypted_content: 'sealed' }, said('Two.')], { service_tier: 'flex' }));
     const response = await respond(gateway, { model: 'native', tools: [{ type: 'web_search' }] });
     expect(response.output.map(({ type }: any) => type)).toEqual(['message', 'web_search_call', 'reasoning', 'message']);
     expect(await (await get(gateway, response.id)).json()).toEqual(response);
   });
 
   it.each([['absent', {}], ['null', { input: null }]])('can be continued where the input is %s', async (_, input) => {
-    const up = await provider(answers(completion('Let me')), answers(completion(' look.')));
-    const gateway = await logging(oneUpstream(up.url));
+    script(answers(completion('Let me')), answers(completion(' look.')));
     const one = await respond(gateway, { input: 'Weather?' });
     await respond(gateway, { input: undefined, previous_response_id: one.id, ...input });
     expect(up.asked[1]?.json['messages'].map(({ content }: any) => content)).toEqual(['Weather?', 'Let me']);
   });
 
   it('can be continued: the whole conversation goes to the provider, without the instructions', async () => {
-    const up = await provider(answers(calling), answers(completion('It is mild.')), answers(completion('Yes.')));
-    const gateway = await logging(oneUpstream(up.url));
+    script(answers(calling), answers(completion('It is mild.')), answers(completion('Yes.')));
     const one = await respond(gateway, { input: 'Weather?', instructions: 'Old.', tools: [weather] });
     const two = await respond(gateway, { previous_response_id: one.id, instructions: 'New.', input: [{ type: 'function_call_output', call_id: 'c1', output: '20' }], tools: [weather] });
     expect(two.previous_response_id).toBe(one.id);
@@ -83,8 +109,7 @@ describe('a kept response', () => {
   });
 
   it('can be continued with the tools of its conversation', async () => {
-    const up = await provider(answers(calling));
-    const gateway = await logging(oneUpstream(up.url));
+    script(answers(calling));
     const one = await respond(gateway, { input: [{ type: 'additional_tools', role: 'developer', tools: [weather] }, { role: 'user', content: 'Weather?' }] });
     await respond(gateway, { previous_response_id: one.id, input: [{ type: 'function_call_output', call_id: 'c1', output: '20' }] });
     expect(up.asked.map(({ json }) => json['tools'].map((tool: any) => tool.function.name))).toEqual([['weather'], ['weather']]);
@@ -92,8 +117,7 @@ describe('a kept response', () => {
   });
 
   it('can be continued with the tools that a search found', async () => {
-    const up = await provider(answers(completion('', { tool_calls: [{ id: 'c1', type: 'function', function: { name: 'tool_search', arguments: '{"query":"w"}' } }] })), answers(calling));
-    const gateway = await logging(oneUpstream(up.url));
+    script(answers(completion('', { tool_calls: [{ id: 'c1', type: 'function', function: { name: 'tool_search', arguments: '{"query":"w"}' } }] })), answers(calling));
     const search = { type: 'tool_search', execution: 'client' };
     const one = await respond(gateway, { input: 'Weather?', tools: [search] });
     const two = await respond(gateway, { previous_response_id: one.id, input: [{ type: 'tool_search_output', call_id: one.output[0].call_id, execution: 'client', tools: [weather] }], tools: [search] });
@@ -105,8 +129,7 @@ describe('a kept response', () => {
   });
 
   it('gives its items to a request that refers to them', async () => {
-    const up = await provider(answers(calling), answers(completion('It is mild.')));
-    const gateway = await logging(oneUpstream(up.url));
+    script(answers(calling), answers(completion('It is mild.')));
     const { output } = await respond(gateway, { input: 'Weather?', tools: [weather] });
     const references = output.map(({ id }: any) => ({ type: 'item_reference', id }));
     await respond(gateway, { tools: [weather], input: [{ role: 'user', content: 'Weather?' }, ...references, { type: 'function_call_output', call_id: 'c1', output: '20' }] });
@@ -116,7 +139,7 @@ describe('a kept response', () => {
   });
 
   it('is not returned as a stream, which a client would read as a response without events', async () => {
-    const gateway = await logging(oneUpstream((await provider()).url));
+    script();
     const { id } = await respond(gateway, {});
     const reply = await get(gateway, `${id}?stream=true`);
     expect([reply.status, await errorOf(reply)]).toMatchObject([400, { param: 'stream', code: 'unsupported_value' }]);
@@ -135,12 +158,12 @@ describe('a kept response', () => {
   });
 
   it('is deleted with its texts, and its record stays', async () => {
-    const gateway = await logging(oneUpstream((await provider(answers(completion('A secret.')))).url));
+    script(answers(completion('A secret.')));
     const { id } = await respond(gateway, {});
     const gone = await remove(gateway, id);
     expect([gone.status, await gone.json()]).toEqual([200, { id, object: 'response', deleted: true }]);
     expect([(await get(gateway, id)).status, (await remove(gateway, id)).status, (await ask(gateway, { previous_response_id: id })).status]).toEqual([404, 404, 400]);
-    const { request, response, status } = (await (await gateway.get(`/api/logs/${gateway.records[0]?.id}`)).json()) as any;
+    const { request, response, status } = (await (await gateway.get(`/api/logs/${gateway.records.find((record) => responseOf(record.id) === id)?.id}`)).json()) as any;
     expect([request, response, status]).toEqual([null, null, 200]);
   });
 });
@@ -198,7 +221,7 @@ describe('a response is not kept', () => {
     ['where the request says no', {}, { store: false }],
     ['where its body is kept out of the log', { 'x-log-bodies': 'off' }, {}],
   ])('%s', async (_, headers: Record<string, string>, body) => {
-    const gateway = await logging(oneUpstream((await provider()).url));
+    script();
     const { id, store } = await respond(gateway, body, headers);
     expect([store, (await get(gateway, id)).status]).toEqual([false, 404]);
     const reply = await ask(gateway, { previous_response_id: id });
@@ -216,19 +239,20 @@ describe('a response is not kept', () => {
   });
 
   it('where the request also keeps its body out of the log: that is a 400', async () => {
-    const gateway = await logging(oneUpstream((await provider()).url));
+    script();
     const reply = await ask(gateway, { store: true }, { 'x-log-bodies': 'off' });
     expect([reply.status, (await errorOf(reply)).param]).toEqual([400, 'store']);
   });
 
   it('where its request came from another endpoint', async () => {
-    const gateway = await logging(oneUpstream((await provider()).url));
-    await (await gateway.chat({})).json();
-    expect((await get(gateway, `resp_${gateway.records[0]?.id.replaceAll('-', '')}`)).status).toBe(404);
+    script();
+    const reply = await gateway.chat({});
+    await reply.json();
+    expect((await get(gateway, responseOf(reply.headers.get('x-request-id') ?? ''))).status).toBe(404);
   });
 
   it.each(['resp_0123456789abcdef', `resp_${'f'.repeat(32)}`, 'x'])('under the unknown id %s', async (id) => {
-    const gateway = await logging(oneUpstream((await provider()).url));
+    script();
     expect([(await get(gateway, id)).status, (await remove(gateway, id)).status, (await ask(gateway, { previous_response_id: id })).status]).toEqual([404, 404, 400]);
   });
 });
