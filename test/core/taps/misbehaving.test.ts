@@ -229,7 +229,7 @@ describe('a source of chunks', () => {
 
   it('that gives empty pieces without end does not block other requests, and ends with its total time', async () => {
     const { chat, get } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, ({ request }) =>
-      request.user === 'bad' ? { adjustments: [], read: async () => [], cancel: () => {} } : undefined), { routing: { models: { thinker: { timeout_ms: { total: 1000 } } } } });
+      request.user === 'bad' ? { adjustments: [], read: async () => [], cancel: () => {} } : undefined), { routing: { models: { thinker: { timeout_ms: { total: 400 } } } } });
     const busy = chat({ user: 'bad', model: 'thinker' });
     expect([(await get('/')).status, (await chat({})).status]).toEqual([200, 200]);
     expect((await busy).status).toBe(504);

@@ -1,6 +1,7 @@
 /** Adjustments: settings of the caller that could not be sent as they were. Each is named once, and there is a limit. */
 import { describe, expect, it } from 'vitest';
 import { Adjustments } from '../../../core/wire/adjustments.ts';
+import { cpuMsOf } from '../../_kit/cpu.ts';
 
 const dropped = (parameter: string) => ({ parameter, change: 'dropped' });
 
@@ -19,13 +20,16 @@ describe('adjustments', () => {
     expect(adjustments.list).toEqual([dropped('reasoning.exclude'), dropped('reasoning.enabled'), dropped('verbosity')]);
   });
 
-  // cost: each adjustment was compared with all before it, and a million took minutes
-  it('of a million parameters name the first, and how many more there are', () => {
+  // cost: each adjustment was compared with all before it: a hundred thousand took seconds, and a million minutes
+  it('of a hundred thousand parameters name the first, and how many more there are, in linear time', () => {
     const adjustments = new Adjustments();
-    for (let at = 0; at < 1_000_000; at++) adjustments.add(`k${at}`, 'dropped');
+    const spent = cpuMsOf(() => {
+      for (let at = 0; at < 100_000; at++) adjustments.add(`k${at}`, 'dropped');
+    });
+    expect(spent).toBeLessThan(1000);
     expect(adjustments.list).toHaveLength(65);
     expect(adjustments.list[0]).toEqual(dropped('k0'));
-    expect(adjustments.list.at(-1)).toEqual({ parameter: 'others', change: '999936 more dropped or changed' });
+    expect(adjustments.list.at(-1)).toEqual({ parameter: 'others', change: '99936 more dropped or changed' });
   });
 
   it('cut a name that is as long as a body', () => {

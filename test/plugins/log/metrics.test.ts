@@ -12,7 +12,7 @@ import { anyText } from '../../_kit/fuzz.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { States } from '../../../core/host/state.ts';
 import { oneUpstream, quietPlugins, testGateway, twoUpstreams } from '../../_kit/gateway.ts';
-import { answers, completion, event, hangs, pause, said, streams } from '../../_kit/upstream.ts';
+import { answers, completion, event, hangs, pause, said, standStill, streams } from '../../_kit/upstream.ts';
 import type { Step } from '../../_kit/upstream.ts';
 import { gatewayOf, probe, provider } from '../../core/scene.ts';
 import { parseExposition, total } from './exposition.ts';
@@ -26,11 +26,6 @@ const waiting: StoreStatus = { connected: false, error: 'refused', waitingBytes:
 
 /** A log whose store has this state. */
 const keeping = (status: Partial<StoreStatus>) => probe(({ log }) => log.provide({ status: async () => ({ ...waiting, ...status }) } as unknown as LogReader));
-
-function block(ms: number): void {
-  const end = performance.now() + ms;
-  while (performance.now() < end);
-}
 
 describe('a scrape', () => {
   it('is valid text of the exposition format, and no cache may keep it', async () => {
@@ -117,7 +112,7 @@ describe('the lag of the event loop', () => {
     await pause(60);
     const longest = async (): Promise<number> => total(parseExposition(await meters.text()), 'nodejs_eventloop_lag_max_seconds');
     await longest();
-    block(300);
+    standStill(300);
     await pause(60);
     expect(await longest()).toBeGreaterThan(0.2);
     // a pause of this process counts too, until the next scrape

@@ -111,7 +111,7 @@ describe('a provider with an identity', () => {
       while (Date.now() < until) {
         const { status } = await ask(model);
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        await pause(40);
+        await pause(100);
       }
     };
     await Promise.all(Object.values(ofCloud).flatMap((model) => [caller(model), caller(model)]));
