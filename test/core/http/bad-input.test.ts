@@ -346,7 +346,7 @@ describe('a mutated body', () => {
   const mutated = fc.record({ model: fc.oneof(fc.constant('plain'), fc.constant('thinker'), value), messages: fc.oneof(fc.constant(hi), fc.array(message), value), more: fc.dictionary(fc.constantFrom(...fields), value, { maxKeys: 4 }) }).map(({ model, messages, more }) => JSON.stringify({ model, messages, ...more }));
   const torn = fc.tuple(mutated, fc.nat(), fc.constantFrom('', '"', '}', '\u0000', '\\', ',', '[')).map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + (at % 3)));
 
-  it('gets an answer or an error of the caller, never an error of the gateway: 2,000 of them', async () => {
+  it('gets an answer or an error of the caller, never an error of the gateway', async () => {
     const { post, lines } = await serving();
     await fc.assert(
       fc.asyncProperty(fc.oneof({ arbitrary: mutated, weight: 2 }, torn), async (body) => {
@@ -354,7 +354,7 @@ describe('a mutated body', () => {
         await response.text();
         expect([200, 400, 404, 413, 415, 422]).toContain(response.status);
       }),
-      { ...runs(2000), endOnFailure: true },
+      { ...runs(500), endOnFailure: true },
     );
     expect(lines).toEqual([]);
   }, 300_000);
