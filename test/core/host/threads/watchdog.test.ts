@@ -45,15 +45,15 @@ const watched = (work: string, places = `new Places('file:///plugins/', [[${JSON
 `;
 
 test('names the plugin that blocks the event loop, and the place in its code', () => {
-  // on a busy machine the thread of the watchdog begins late
-  const [held, over] = logOf(watched("while (!told('is blocked')) { spin(1500); await wait(10); } while (!told('runs again')) await wait(100);"));
+  // on a busy machine the thread of the watchdog begins late. The thread looks every 300 ms, and sees a blocked loop at its third look
+  const [held, over] = logOf(watched("while (!told('is blocked')) { spin(1100); await wait(10); } while (!told('runs again')) await wait(100);"));
   expect(held).toMatchObject({ level: 'error', plugin: 'mine/spin', msg: 'the event loop is blocked by the plugin mine/spin; no request is served meanwhile' });
   expect(held?.at?.[0]).toBe(`spin ${spin}:1`);
   expect(over).toMatchObject({ level: 'info', msg: 'the event loop runs again' });
 });
 
 test('names the place where code of no plugin blocks the event loop', () => {
-  const [held] = logOf(watched("while (!told('is blocked')) { spin(1500); await wait(10); }", "new Places('file:///plugins/')"));
+  const [held] = logOf(watched("while (!told('is blocked')) { spin(1100); await wait(10); }", "new Places('file:///plugins/')"));
   expect(held).toMatchObject({ plugin: null, msg: 'the event loop is blocked; no request is served meanwhile' });
 });
 
