@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { LoggedRequest } from '../../../../core/log/store.ts';
 import { createStore } from '../../../../plugins/log/journal/store/open.ts';
 import { run, start } from '../../../_kit/executable.ts';
@@ -15,6 +15,7 @@ import { call, journalled, nothingSeen, startProvider } from './load.ts';
 import type { Journal } from './load.ts';
 import { everything, folder } from './scene.ts';
 
+/** cost: a server for each test takes half a second of CPU more, so each test has a database of its own. */
 let server: PostgresServer;
 let provider: ScriptedUpstream;
 let place: ReturnType<typeof folder>;
@@ -61,6 +62,21 @@ const journalsIn = (dataDir: string): string[] => readdirSync(join(dataDir, 'jou
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await pause(50);
+}
+
+/** Freezes or kills PostgreSQL, and returns what brings it back. A test that fails before brings it back at its end, for the tests after it. */
+async function takeAway(how: 'frozen' | 'killed'): Promise<() => Promise<void>> {
+  if (how === 'frozen') server.freeze();
+  else await server.kill();
+  let isAway = true;
+  const bringBack = async (): Promise<void> => {
+    if (!isAway) return;
+    isAway = false;
+    if (how === 'frozen') server.thaw();
+    else await server.start();
+  };
+  onTestFinished(bringBack);
+  return bringBack;
 }
 
 const health = async ({ url }: Running): Promise<any> => ((await (await fetch(url)).json()) as any).health;
@@ -113,70 +129,53 @@ describe('two gateways on one data directory', () => {
 });
 
 describe('PostgreSQL', () => {
-  test.each(['frozen', 'killed'])('%s under load: no request fails, and all records are stored when it is back', async (how) => {
-    const own = await startPostgres();
-    try {
-      const journal = journalIn('postgres', own.database());
-      const gateway = await gatewayWith(journal);
-      const seen = nothingSeen();
-      const stop = call(gateway.url, 6, seen);
-      await pause(200);
-      if (how === 'frozen') own.freeze();
-      else await own.kill();
-      await until(async () => (await health(gateway)).status === 'degraded');
-      expect((await health(gateway)).database).toEqual({ connected: false, error: how === 'frozen' ? 'timeout' : 'refused' });
-      await pause(300);
-      if (how === 'frozen') own.thaw();
-      else await own.start();
-      await until(async () => (await health(gateway)).status === 'ok');
-      await stop();
-      expect(seen.failed + seen.broken.size).toBe(0);
-      await until(async () => (await recordsIn(journal)).length === seen.complete.size);
-      expect(await gateway.stop()).toBe(0);
-    } finally {
-      await own.stop();
-    }
+  test.each(['frozen', 'killed'] as const)('%s under load: no request fails, and all records are stored when it is back', async (how) => {
+    const journal = journalIn('postgres');
+    const gateway = await gatewayWith(journal);
+    const seen = nothingSeen();
+    const stop = call(gateway.url, 6, seen);
+    await pause(200);
+    const bringBack = await takeAway(how);
+    await until(async () => (await health(gateway)).status === 'degraded');
+    expect((await health(gateway)).database).toEqual({ connected: false, error: how === 'frozen' ? 'timeout' : 'refused' });
+    await pause(300);
+    await bringBack();
+    await until(async () => (await health(gateway)).status === 'ok');
+    await stop();
+    expect(seen.failed + seen.broken.size).toBe(0);
+    await until(async () => (await recordsIn(journal)).length === seen.complete.size);
+    expect(await gateway.stop()).toBe(0);
   });
 
   test.each(['SIGTERM', 'SIGKILL'] as const)('frozen during a write, and the gateway ended by %s: the next gateway stores each record once', async (signal) => {
-    const own = await startPostgres();
-    try {
-      const journal = journalIn('postgres', own.database());
-      const former = await gatewayWith(journal);
-      own.freeze();
-      const seen = nothingSeen();
-      const stop = call(former.url, 2, seen);
-      await until(async () => (await health(former)).status === 'degraded');
-      await stop();
-      await former.stop(signal);
-      own.thaw();
-      const next = await gatewayWith(journal);
-      await until(() => journalsIn(place.path).length === 1);
-      expect(await next.stop()).toBe(0);
-      expect(seen.failed + seen.broken.size).toBe(0);
-      expect((await recordsIn(journal)).map(({ id }) => id).toSorted()).toEqual([...seen.complete].toSorted());
-    } finally {
-      await own.stop();
-    }
+    const journal = journalIn('postgres');
+    const former = await gatewayWith(journal);
+    const bringBack = await takeAway('frozen');
+    const seen = nothingSeen();
+    const stop = call(former.url, 2, seen);
+    await until(async () => (await health(former)).status === 'degraded');
+    await stop();
+    await former.stop(signal);
+    await bringBack();
+    const next = await gatewayWith(journal);
+    await until(() => journalsIn(place.path).length === 1);
+    expect(await next.stop()).toBe(0);
+    expect(seen.failed + seen.broken.size).toBe(0);
+    expect((await recordsIn(journal)).map(({ id }) => id).toSorted()).toEqual([...seen.complete].toSorted());
   });
 
   test('absent at the start: the gateway serves, and stores the records when PostgreSQL comes', async () => {
-    const own = await startPostgres();
-    try {
-      const journal = journalIn('postgres', own.database());
-      await own.kill();
-      const gateway = await gatewayWith(journal);
-      const seen = nothingSeen();
-      const stop = call(gateway.url, 2, seen);
-      await pause(100);
-      await stop();
-      expect(await health(gateway)).toMatchObject({ status: 'degraded', database: { connected: false, error: 'refused' } });
-      await own.start();
-      await until(async () => (await recordsIn(journal).catch(() => [])).length === seen.complete.size);
-      expect(await gateway.stop()).toBe(0);
-    } finally {
-      await own.stop();
-    }
+    const journal = journalIn('postgres');
+    const bringBack = await takeAway('killed');
+    const gateway = await gatewayWith(journal);
+    const seen = nothingSeen();
+    const stop = call(gateway.url, 2, seen);
+    await pause(100);
+    await stop();
+    expect(await health(gateway)).toMatchObject({ status: 'degraded', database: { connected: false, error: 'refused' } });
+    await bringBack();
+    await until(async () => (await recordsIn(journal).catch(() => [])).length === seen.complete.size);
+    expect(await gateway.stop()).toBe(0);
   });
 
   test('absent to the end: the journal stays, and another gateway stores it', async () => {
@@ -233,7 +232,8 @@ describe('a migration that fails', () => {
   });
 
   test('refuses the start too where a migration was applied in another form', async () => {
-    await (await gatewayWith(journalIn('sqlite'))).stop();
+    // a read prepares the store, as a start does
+    await recordsIn(journalIn('sqlite'));
     const database = new DatabaseSync(file());
     database.exec("update gateway_migrations set checksum = 'other'");
     database.close();
