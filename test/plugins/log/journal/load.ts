@@ -32,7 +32,7 @@ export interface Journal {
 export const journalled = (upstream: string, { store, url, dataDir }: Journal, more: object = {}): Record<string, unknown> => oneUpstream(upstream, {
   server: { port: 0, data_dir: dataDir },
   // cost: a start with all plugins takes twice the CPU
-  plugins: ['endpoints/chat-completions', 'endpoints/health', 'endpoints/logs', 'auth/keys', 'metadata/headers', 'route/policy', 'stream/upstream', 'log/estimate', 'log/cost', 'dialects/openai-chat', { use: 'log/journal', with: { store, ...(url !== null && { url }), ...more } }],
+  plugins: ['endpoints/chat-completions', 'endpoints/health', 'auth/keys', 'metadata/headers', 'route/policy', 'stream/upstream', 'log/estimate', 'log/cost', 'dialects/openai-chat', { use: 'log/journal', with: { store, ...(url !== null && { url }), ...more } }],
 });
 
 export interface Seen {
