@@ -49,7 +49,7 @@ beforeAll(async () => {
   const responded = { id: 'resp_1', object: 'response', status: 'completed', output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello.' }] }], usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } };
   up = await startUpstream((response, asked) => (asked.url.endsWith('/responses') ? answers(responded) : asked.json['stream'] === true ? streams(said('Hel', 'lo.')) : answers(completion('Hello.')))(response, asked));
   const vllm = { 'my-vllm': { dialect: 'vllm', base_url: up.url, api_key: 'none' } };
-  // cost: each command of a block reads this config. With the catalogue and all plugins it takes three times the CPU
+  // cost: each command of a block reads this config. With the catalogue and all plugins it takes half as much CPU again
   const few = Object.fromEntries(['mock', 'openai', 'azure', 'openrouter'].map((name) => [name, providers[name]]));
   const models = [{ id: 'llama', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'my-vllm', externalId: 'llama' }] }];
   gateway = await start(
