@@ -55,6 +55,11 @@ async function reload(gateway: Running, config: object, expected = 'config reloa
   await expect.poll(() => gateway.output().stderr.split(expected).length).toBe(before + 1);
 }
 
+function expectNoKey(gateway: Running): void {
+  expect(readdirSync(join(dirname(gateway.file), 'data'))).not.toContain('admin-key');
+  expect(printedKeys(gateway)).toEqual([]);
+}
+
 async function signIn({ url }: Running, key: string): Promise<string> {
   const response = await fetch(`${url}/api/session`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ key }) });
   return (response.headers.get('set-cookie') ?? '').split(';')[0] as string;
@@ -84,20 +89,41 @@ describe('the first start of a gateway with keys', () => {
     expect(await (await fetch(`${gateway.url}/api/config`, { headers: bearer(keptKey(gateway)) })).text()).not.toMatch(made);
   });
 
+  test('lets the command line find the key', async () => {
+    expect(await chat(gateway, bearer(caller))).toBe(200);
+    for (const command of ['logs', 'stats']) {
+      const { code, stdout, stderr } = await run([command, '--limit', '1', '--config', gateway.file, '--port', String(gateway.port)]);
+      expect([command, code, stderr, stdout.split('\n').length]).toEqual([command, 0, '', 3]);
+    }
+  });
+
+  test('an open live tail ends with its session, and shows no later request', async () => {
+    const key = keptKey(gateway);
+    const tail = async (headers: Record<string, string>) => (await fetch(`${gateway.url}/api/logs/stream`, { headers })).body?.pipeThrough(new TextDecoderStream()).getReader() as ReadableStreamDefaultReader<string>;
+    const mine = await signIn(gateway, key);
+    const [watched, copied, byKey] = [await tail({ cookie: await signIn(gateway, key) }), await tail({ cookie: mine }), await tail(bearer(key))];
+    for (const one of [watched, copied, byKey]) expect((await one.read()).value).toContain(': connected');
+    await signOut(gateway, mine);
+    await chat(gateway, bearer(caller));
+    expect((await copied.read()).done).toBe(true);
+    for (const one of [watched, byKey]) {
+      expect((await one.read()).value).toContain('event: request');
+      await one.cancel();
+    }
+  });
+
   test('prints the key even where the port is taken', async () => {
-    const first = await started(mock);
     const folder = newFolder();
     const file = join(folder, 'gateway.config.yaml');
     writeFileSync(file, JSON.stringify(keyed));
-    const { code, stderr } = await run(['start', '--config', file, '--port', String(first.port)]);
+    const { code, stderr } = await run(['start', '--config', file, '--port', String(gateway.port)]);
     expect([code, stderr.match(made)]).toEqual([3, [readFileSync(join(folder, 'data/admin-key'), 'utf8').trim()]]);
   });
 
-  test.each([['server.admin_key', { admin_key: 'an-admin-key-of-the-config' }, 401], ['server.admin_open', { admin_open: true }, 200]])('makes no key if the config has %s', async (_, server, status) => {
-    const gateway = await started({ ...keyed, server });
-    expect(await statusOf(gateway)).toBe(status);
-    expect(readdirSync(join(dirname(gateway.file), 'data'))).not.toContain('admin-key');
-    expect(printedKeys(gateway)).toEqual([]);
+  test('makes no key if the config has server.admin_key', async () => {
+    const gateway = await started({ ...keyed, server: { admin_key: 'an-admin-key-of-the-config' } });
+    expect(await statusOf(gateway)).toBe(401);
+    expectNoKey(gateway);
   });
 
   test('makes a key for the lifetime of the process where the data directory cannot be written', async () => {
@@ -120,10 +146,11 @@ describe('the first start of a gateway with keys', () => {
 
   test('refuses a file without a key', async () => {
     const folder = newFolder();
-    const first = await started(keyed, { folder });
-    writeFileSync(keyFileOf(first), 'short\n');
-    await first.stop();
-    const { code, stderr } = await run(['start', '--config', first.file, '--port', '0']);
+    const file = join(folder, 'gateway.config.yaml');
+    writeFileSync(file, JSON.stringify(keyed));
+    mkdirSync(join(folder, 'data'), { mode: 0o700 });
+    writeFileSync(join(folder, 'data/admin-key'), 'short\n', { mode: 0o600 });
+    const { code, stderr } = await run(['start', '--config', file, '--port', '0']);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/data\/admin-key holds no admin key of 16 characters or more\. Delete the file/)]);
   });
 });
@@ -149,15 +176,6 @@ describe('the kept key', () => {
     await told(gateways.find((gateway) => printedKeys(gateway).length > 0) ?? (gateways[0] as Running), key);
     expect(gateways.flatMap(printedKeys)).toEqual([key]);
     expect(readdirSync(join(folder, 'data')).filter((name) => name.startsWith('admin-key'))).toEqual(['admin-key']);
-  });
-
-  test('is found by the command line', async () => {
-    const gateway = await started(logged);
-    expect(await chat(gateway, bearer(caller))).toBe(200);
-    for (const command of ['logs', 'stats']) {
-      const { code, stdout, stderr } = await run([command, '--config', gateway.file, '--port', String(gateway.port)]);
-      expect([command, code, stderr, stdout.split('\n').length]).toEqual([command, 0, '', 3]);
-    }
   });
 });
 
@@ -204,27 +222,23 @@ describe('a reload', () => {
   });
 });
 
-test('an open live tail ends with its session, and shows no later request', async () => {
-  const gateway = await started(logged);
-  const key = keptKey(gateway);
-  const tail = async (headers: Record<string, string>) => (await fetch(`${gateway.url}/api/logs/stream`, { headers })).body?.pipeThrough(new TextDecoderStream()).getReader() as ReadableStreamDefaultReader<string>;
-  const mine = await signIn(gateway, key);
-  const [watched, copied, byKey] = [await tail({ cookie: await signIn(gateway, key) }), await tail({ cookie: mine }), await tail(bearer(key))];
-  for (const one of [watched, copied, byKey]) expect((await one.read()).value).toContain(': connected');
-  await signOut(gateway, mine);
-  await chat(gateway, bearer(caller));
-  expect((await copied.read()).done).toBe(true);
-  for (const one of [watched, byKey]) {
-    expect((await one.read()).value).toContain('event: request');
-    await one.cancel();
-  }
-});
-
 const outer = Object.values(networkInterfaces()).flatMap((list) => list ?? []).find(({ internal, family }) => !internal && family === 'IPv4')?.address;
 
-test.runIf(outer !== undefined)('a client counts as local by the address of its socket, whatever its headers say', async () => {
-  const { port } = await started({ ...keyed, server: { host: '0.0.0.0', admin_open: true } });
+describe('a gateway whose config has server.admin_open', () => {
+  let gateway: Running;
+
+  beforeAll(async () => void (gateway = await start({ ...keyed, server: { host: '0.0.0.0', admin_open: true } })));
+  afterAll(async () => void (await gateway.stop()));
+
   const ask = async (host: string): Promise<number | undefined> =>
-    await new Promise((resolve, reject) => void get({ host, port, path: '/api/status', headers: { host: '127.0.0.1' } }, (reply) => resolve(reply.resume().statusCode)).on('error', reject));
-  expect([await ask('127.0.0.1'), await ask(outer as string)]).toEqual([200, 403]);
+    await new Promise((resolve, reject) => void get({ host, port: gateway.port, path: '/api/status', headers: { host: '127.0.0.1' } }, (reply) => resolve(reply.resume().statusCode)).on('error', reject));
+
+  test('makes no key', async () => {
+    expect(await ask('127.0.0.1')).toBe(200);
+    expectNoKey(gateway);
+  });
+
+  test.runIf(outer !== undefined)('a client counts as local by the address of its socket, whatever its headers say', async () => {
+    expect([await ask('127.0.0.1'), await ask(outer as string)]).toEqual([200, 403]);
+  });
 });

@@ -11,6 +11,8 @@ import { closeAtEndOfFile } from '../_kit/left-open.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const mock = {
+  // cost: a start with all plugins takes twice the CPU
+  plugins: ['endpoints/chat-completions', 'endpoints/health', 'auth/keys', 'stream/mock'],
   providers: { mock: { dialect: 'mock' } },
   models: [{ id: 'mock', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
 };
