@@ -48,16 +48,22 @@ function columnsOf(spans, { times, bucketMs, x, y, width }) {
   }).join('');
 }
 
+/** How far from the right end of a chart a dot is seen whole. */
+const dotRadius = 3;
+
+/** The place of a value of a line: the middle of its time, or before the end of a chart that ends within this time. */
+const middleOf = (at, { bucketMs, x, width }) => Math.min(x(at + bucketMs / 2), width - dotRadius).toFixed(1);
+
 /** The path of a line, which also crosses gaps. One or two values are drawn as dots. */
-function lineOf(spans, { times, bucketMs, x, y }) {
-  const places = spans.flatMap((span, at) => (span === null ? [] : [`${x(times[at] + bucketMs / 2).toFixed(1)} ${y(span[1])}`]));
+function lineOf(spans, { times, y, ...scale }) {
+  const places = spans.flatMap((span, at) => (span === null ? [] : [`${middleOf(times[at], scale)} ${y(span[1])}`]));
   return places.length < 3 ? places.map((place) => `M${place}h0`).join('') : `M${places.join('L')}`;
 }
 
 /** The area between two lines, as far as both have values. */
-function bandOf([low, high], { times, bucketMs, x, y }) {
+function bandOf([low, high], { times, y, ...scale }) {
   const known = times.map((_, at) => at).filter((at) => low[at] !== null && high[at] !== null);
-  const placesOf = (spans, order) => order.map((at) => `${x(times[at] + bucketMs / 2).toFixed(1)} ${y(spans[at][1])}`);
+  const placesOf = (spans, order) => order.map((at) => `${middleOf(times[at], scale)} ${y(spans[at][1])}`);
   return known.length < 3 ? '' : `M${[...placesOf(high, known), ...placesOf(low, known.toReversed())].join('L')}Z`;
 }
 
@@ -67,7 +73,7 @@ function drawingOf({ kind, lines, band, spans, scales, range, width, height, tim
   return html`<svg class="chart-drawing" width=${width} height=${height} aria-hidden="true">
     ${ticks.map(({ value, label }) => html`<path key=${value} class="chart-grid" d=${`M${left} ${Math.round(y(value)) + 0.5}H${width}`} /><text x=${left - 7} y=${y(value) + 4} text-anchor="end">${label}</text>`)}
     ${timeTicks(range, width - left, isByDay || undefined).map(({ at, label }) => (x(at) < left + 14 || x(at) > width - 16 ? null : html`<text key=${at} x=${x(at)} y=${height - 5} text-anchor="middle">${label}</text>`))}
-    ${band !== undefined && html`<path class="chart-band" style=${`--colour:var(${lines[band[1]].colour})`} d=${bandOf(band.map((at) => spans[at]), { times, bucketMs, x, y })} />`}
+    ${band !== undefined && html`<path class="chart-band" style=${`--colour:var(${lines[band[1]].colour})`} d=${bandOf(band.map((at) => spans[at]), { times, bucketMs, x, y, width })} />`}
     ${lines.map(({ label, colour }, at) => html`<path key=${label} class="chart-${kind}" style=${`--colour:var(${colour})`} d=${draw(spans[at], { times, bucketMs, x, y, width })} />`)}
   </svg>`;
 }

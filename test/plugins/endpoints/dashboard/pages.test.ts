@@ -113,6 +113,25 @@ test('a change is not shown if the log does not have the whole time before', asy
   await scene.leave(page);
 });
 
+test('a chart shows a value whose time has just begun', async () => {
+  const page = await scene.page();
+  const now = Date.now();
+  const buckets = Math.floor(now / 3_600_000);
+  // the time of the value began between one and ten minutes ago, and is an hour long
+  const bucketMs = Math.floor((now - 60_000) / buckets);
+  await page.route('**/api/views/overview*', async (route) => {
+    const { points, byModel, ...view } = (await (await route.fetch()).json()) as { points: object[]; byModel: object[] };
+    const atEnd = (list: object[]): object[] => list.slice(-1).map((point) => ({ ...point, at: buckets * bucketMs }));
+    await route.fulfill({ json: { ...view, begin: null, bucketMs, points: atEnd(points), byModel: atEnd(byModel) } });
+  });
+  await page.goto(`${scene.gateway.url}/dashboard`);
+  await page.locator('.chart-lines').first().waitFor({ state: 'attached' });
+  const [places, width] = await page.evaluate<[number[], number]>(`[Array.from(document.querySelectorAll('.chart-lines'), (line) => line.getBBox().x), document.querySelector('.chart-drawing:has(.chart-lines)').width.baseVal.value]`);
+  expect(places.length).toBeGreaterThan(0);
+  for (const place of places) expect(place).toBeLessThan(width - 2);
+  await scene.leave(page);
+});
+
 test('the frame and the health of a page share one request', async () => {
   const page = await scene.browser.newPage();
   const drawn = Promise.withResolvers<void>();
