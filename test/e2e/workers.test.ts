@@ -92,7 +92,7 @@ class Clients {
           this.ids.push(idOf(reply));
           this.counts[at] = (this.counts[at] ?? 0) + 1;
           // the starting processes need the cores
-          await pause(60);
+          await pause(120);
         } catch (error) {
           this.faults.push(String(error));
         }
