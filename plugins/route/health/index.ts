@@ -56,9 +56,9 @@ export default definePlugin({
     });
     hooks.attempted.tap((result, context) => {
       const { candidate, startedAt, number, hasBegun } = context.attempt;
+      if (targets.isOfRequest(result, candidate)) return;
       const now = performance.now();
       const { outcome, status, retryAfterMs } = result;
-      if (targets.isOfRequest(result, candidate, now)) return;
       const isNews = targets.learn(result, candidate, { request: context.id, now, isAlone: alone.has(context), startedAt });
       if (isNews) logger.warn('a target rests, because its key is refused', { target: candidate.target, code: outcome, status });
       // a hedged attempt may have had less time than `hedge_ms`

@@ -52,10 +52,10 @@ export class Targets {
    * Whether a refusal is about what this request names, such as a file of another account: the target has answered other requests within the last 30 s.
    * wire: providers answer 403 and 404 to such a name as to a model that the key may not use. safety: as a failure, it would let one caller put a target to rest for all.
    */
-  isOfRequest({ status }: Pick<AttemptResult, 'status'>, { target: name }: Candidate, now: number): boolean {
+  isOfRequest({ status }: Pick<AttemptResult, 'status'>, { target: name }: Candidate): boolean {
     if (status !== 403 && status !== 404) return false;
-    const { calls, failures } = this.#targets.get(name)?.target.recent(now) ?? { calls: 0, failures: 0 };
-    return calls > failures;
+    const known = this.seen(name);
+    return known !== null && known.calls > known.failures;
   }
 
   /** Learns from the outcome of an attempt. Returns whether it is news that the key is refused. */

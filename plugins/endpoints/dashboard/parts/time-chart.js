@@ -70,11 +70,12 @@ function bandOf([low, high], { times, y, ...scale }) {
 function drawingOf({ kind, lines, band, spans, scales, range, width, height, times, bucketMs, isByDay }) {
   const { left, ticks, x, y } = scales;
   const draw = kind === 'bars' ? columnsOf : lineOf;
+  const places = { times, bucketMs, x, y, width };
   return html`<svg class="chart-drawing" width=${width} height=${height} aria-hidden="true">
     ${ticks.map(({ value, label }) => html`<path key=${value} class="chart-grid" d=${`M${left} ${Math.round(y(value)) + 0.5}H${width}`} /><text x=${left - 7} y=${y(value) + 4} text-anchor="end">${label}</text>`)}
     ${timeTicks(range, width - left, isByDay || undefined).map(({ at, label }) => (x(at) < left + 14 || x(at) > width - 16 ? null : html`<text key=${at} x=${x(at)} y=${height - 5} text-anchor="middle">${label}</text>`))}
-    ${band !== undefined && html`<path class="chart-band" style=${`--colour:var(${lines[band[1]].colour})`} d=${bandOf(band.map((at) => spans[at]), { times, bucketMs, x, y, width })} />`}
-    ${lines.map(({ label, colour }, at) => html`<path key=${label} class="chart-${kind}" style=${`--colour:var(${colour})`} d=${draw(spans[at], { times, bucketMs, x, y, width })} />`)}
+    ${band !== undefined && html`<path class="chart-band" style=${`--colour:var(${lines[band[1]].colour})`} d=${bandOf(band.map((at) => spans[at]), places)} />`}
+    ${lines.map(({ label, colour }, at) => html`<path key=${label} class="chart-${kind}" style=${`--colour:var(${colour})`} d=${draw(spans[at], places)} />`)}
   </svg>`;
 }
 

@@ -31,9 +31,12 @@ function collect(found: Credential[], value: unknown, isSecret = false): void {
   if (!isFields(value)) return;
   for (const [name, inner] of Object.entries(value)) {
     const isHidden = isSecret || saysSecret(name) || hidden.test(name);
-    if (typeof inner !== 'string') collect(found, inner, isHidden);
-    else if (isHidden) found.push([name, inner, mask]);
-    else if (/^(?:server_)?url$/.test(name) && addressToKeep(inner) !== inner) found.push([name, inner, addressToKeep(inner)]);
+    if (typeof inner !== 'string') {
+      collect(found, inner, isHidden);
+      continue;
+    }
+    const kept = isHidden ? mask : /^(?:server_)?url$/.test(name) ? addressToKeep(inner) : inner;
+    if (isHidden || kept !== inner) found.push([name, inner, kept]);
   }
 }
 

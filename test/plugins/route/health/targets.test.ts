@@ -64,7 +64,7 @@ describe('a refused key', () => {
 });
 
 it('a 403 or 404 is about the request for 30 s after an answer of the target to another one', () => {
-  const isOfRequest = (status: number): boolean => targets.isOfRequest({ status }, candidateOf('up/plain'), performance.now());
+  const isOfRequest = (status: number): boolean => targets.isOfRequest({ status }, candidateOf('up/plain'));
   expect([403, 404].map(isOfRequest), 'before the first answer').toEqual([false, false]);
   ends('up/plain', { outcome: 'answered', status: 200 });
   expect([401, 403, 404, 500].map(isOfRequest)).toEqual([false, true, true, false]);
