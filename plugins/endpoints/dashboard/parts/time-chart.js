@@ -48,11 +48,11 @@ function columnsOf(spans, { times, bucketMs, x, y, width }) {
   }).join('');
 }
 
-/** How far from the right end of a chart a dot is seen whole. */
-const dotRadius = 3;
+/** How far before the right end of a chart a dot must be, so that all of it is seen. */
+const dotSpace = 5;
 
 /** The place of a value of a line: the middle of its time, or before the end of a chart that ends within this time. */
-const middleOf = (at, { bucketMs, x, width }) => Math.min(x(at + bucketMs / 2), width - dotRadius).toFixed(1);
+const middleOf = (at, { bucketMs, x, width }) => Math.min(x(at + bucketMs / 2), width - dotSpace).toFixed(1);
 
 /** The path of a line, which also crosses gaps. One or two values are drawn as dots. */
 function lineOf(spans, { times, y, ...scale }) {

@@ -128,7 +128,7 @@ test('a chart shows a value whose time has just begun', async () => {
   await page.locator('.chart-lines').first().waitFor({ state: 'attached' });
   const [places, width] = await page.evaluate<[number[], number]>(`[Array.from(document.querySelectorAll('.chart-lines'), (line) => line.getBBox().x), document.querySelector('.chart-drawing:has(.chart-lines)').width.baseVal.value]`);
   expect(places.length).toBeGreaterThan(0);
-  for (const place of places) expect(place).toBeLessThan(width - 2);
+  for (const place of places) expect(place).toBeLessThan(width - 4);
   await scene.leave(page);
 });
 
