@@ -72,7 +72,11 @@ export async function compare(lines: readonly Line[], { warmUp, rounds, load }: 
   }
   const before = lines.map(({ process }) => cpuMsOf(process.pid));
   for (let round = 0; round < rounds; round++) {
-    for (const [at, line] of lines.entries()) costs[at]?.push(await run(line, loads[at] as Load));
+    for (const [at, line] of lines.entries()) {
+      costs[at]?.push(await run(line, loads[at] as Load));
+      // a line that still stores its records slows down the next one
+      await line.process.drained?.();
+    }
   }
   return await Promise.all(lines.map(async ({ process }, at) => {
     await process.drained?.();
