@@ -54,6 +54,8 @@ export interface Comparison {
   readonly rounds: number;
   /** The load for all lines, or one for each line. */
   readonly load: Load | readonly Load[];
+  /** Whether a line stores the records of a round before the next line takes its turn, which its drain would slow down. Asking whether they are stored costs some milliseconds, so a round must be long. */
+  readonly drainsEachRound?: boolean;
 }
 
 /** Adds to each round its part of the CPU time between and after the rounds, when the log is stored. */
@@ -63,7 +65,7 @@ function withRest(costs: readonly Cost[], { requests, usedMs }: { readonly reque
 }
 
 /** The cost of each round, by line. The lines take turns, so that other work of the machine affects all of them in the same way. */
-export async function compare(lines: readonly Line[], { warmUp, rounds, load }: Comparison): Promise<Cost[][]> {
+export async function compare(lines: readonly Line[], { warmUp, rounds, load, drainsEachRound = false }: Comparison): Promise<Cost[][]> {
   const loads = lines.map((_, at) => (Array.isArray(load) ? (load as Load[])[at] : load) as Load);
   const costs = lines.map((): Cost[] => []);
   for (const [at, line] of lines.entries()) {
@@ -74,8 +76,7 @@ export async function compare(lines: readonly Line[], { warmUp, rounds, load }: 
   for (let round = 0; round < rounds; round++) {
     for (const [at, line] of lines.entries()) {
       costs[at]?.push(await run(line, loads[at] as Load));
-      // a line that still stores its records slows down the next one
-      await line.process.drained?.();
+      if (drainsEachRound) await line.process.drained?.();
     }
   }
   return await Promise.all(lines.map(async ({ process }, at) => {

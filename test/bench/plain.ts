@@ -23,7 +23,7 @@ export default {
     const kernel = await startBenchGateway({ upstream: provider.url, plugins: kernelPlugins });
     const lines = [await startFloor(provider.url), everything, kernel].map((process) => lineTo(process, connections));
     const load = { connections, requests, bodies: [requestFor('plain')] };
-    const [floor, gateway, bare] = (await compare(lines, { warmUp, rounds, load })) as [Cost[], Cost[], Cost[]];
+    const [floor, gateway, bare] = (await compare(lines, { warmUp, rounds, load, drainsEachRound: true })) as [Cost[], Cost[], Cost[]];
     await wait(pauseMs);
     const [floorAfter, gatewayAfter] = [await run(lines[0] as Line, load), await run(lines[1] as Line, load)];
     await everything.drained?.();
