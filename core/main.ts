@@ -5,8 +5,7 @@
  */
 import module from 'node:module';
 import { dirname } from 'node:path';
-import v8 from 'node:v8';
-import { collectAfterStart } from './host/threads/collect.ts';
+import { collectAfterStart, collectAsForRequests } from './host/threads/collect.ts';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 19)) {
@@ -35,11 +34,5 @@ const startedMs = 2000;
 setTimeout(() => {
   // code that is compiled under other flags cannot be read by the next start
   module.flushCompileCache();
-  // cost: V8 collects the old generation when it is four times as large as what survived the last collection. At one and a half times, a process under
-  // load takes a third less memory for 1 % more CPU (bench soak). During the start this would cause four collections, which take 100 ms
-  v8.setFlagsFromString('--heap-growing-percent=50');
-  // cost: some seconds after the last request V8 collects garbage in a mode that saves memory: it forgets the shapes of objects that no request holds then, and
-  // with them the optimised code of 360 functions. The next 8,000 requests took 160 µs of the main thread and 65 µs of V8's other threads, in place of 107 and 8 (bench plain)
-  v8.setFlagsFromString('--no-memory-reducer-favors-memory');
-  v8.setFlagsFromString('--retain-maps-for-n-gc=20');
+  collectAsForRequests();
 }, startedMs).unref();

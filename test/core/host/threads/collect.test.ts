@@ -1,5 +1,5 @@
 /** The garbage of the start of a thread: when it is collected. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 
 const collect = JSON.stringify(new URL('../../../../core/host/threads/collect.ts', import.meta.url).href);
@@ -46,4 +46,9 @@ test('the garbage of several threads is collected at one time, and no thread fai
     await Promise.all(threads.map((one) => new Promise((resolve) => one.on('exit', resolve))));
     say(broken[0] ?? 'all ended');`;
   expect(outputOf(code)).toBe('all ended');
+});
+
+test('V8 knows each flag that is set: it would write an error for another one', () => {
+  const { stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', `import { collectAsForRequests } from ${collect}; collectAsForRequests();`], { encoding: 'utf8' });
+  expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
 });
