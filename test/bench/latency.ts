@@ -1,7 +1,7 @@
 import { median, milliseconds, percentile } from './figures.ts';
 import type { Subject } from './figures.ts';
 import { startBenchGateway, startBenchProvider, startFloor } from './gateway.ts';
-import { ask, closeAll, lineTo, run } from './load.ts';
+import { ask, closeAll, lineTo, requestsToWarmUp, run } from './load.ts';
 import type { Line } from './load.ts';
 import type { Started } from './processes.ts';
 import { requestFor } from './workload.ts';
@@ -18,10 +18,9 @@ async function times(line: Line, requests: number): Promise<number[]> {
   return list;
 }
 
-/** With every plugin on, V8 compiles until some 70,000 requests are served. */
 async function warmUp(process: Started): Promise<void> {
   const line = lineTo(process, 32);
-  await run(line, { connections: 32, requests: 80_000, bodies: [body] });
+  await run(line, { connections: 32, requests: requestsToWarmUp, bodies: [body] });
   await process.drained?.();
   await line.pool.close();
 }

@@ -49,6 +49,9 @@ export async function run(line: Line, { connections, requests, bodies, path }: L
   return { cpuMsPerRequest: (cpuMsOf(line.process.pid) - cpuBefore) / requests, requestsPerSecond: requests / seconds };
 }
 
+/** With every plugin on, V8 compiles until some 70,000 requests are served. */
+export const requestsToWarmUp = 80_000;
+
 export interface Comparison {
   readonly warmUp: number;
   readonly rounds: number;

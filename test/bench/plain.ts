@@ -1,15 +1,13 @@
 import { ratioFigure, microseconds, perSecond } from './figures.ts';
 import type { Figure, Subject } from './figures.ts';
 import { kernelPlugins, startBenchGateway, startBenchProvider, startFloor } from './gateway.ts';
-import { closeAll, compare, cpuOf, lineTo, rateOf, run } from './load.ts';
+import { closeAll, compare, cpuOf, lineTo, rateOf, requestsToWarmUp, run } from './load.ts';
 import type { Cost, Line } from './load.ts';
 import { bytesIn, wait } from './processes.ts';
 import { requestFor } from './workload.ts';
 
 const connections = 32;
 const rounds = 5;
-/** With every plugin on, V8 compiles until some 70,000 requests are served. */
-const warmUp = 80_000;
 const requests = 8000;
 /** V8 collects garbage some 10 s after the last request. What it forgets then, it has to compile again. */
 const pauseMs = 25_000;
@@ -23,12 +21,14 @@ export default {
     const kernel = await startBenchGateway({ upstream: provider.url, plugins: kernelPlugins });
     const lines = [await startFloor(provider.url), everything, kernel].map((process) => lineTo(process, connections));
     const load = { connections, requests, bodies: [requestFor('plain')] };
-    const [floor, gateway, bare] = (await compare(lines, { warmUp, rounds, load, drainsEachRound: true })) as [Cost[], Cost[], Cost[]];
+    const [floor, gateway, bare] = (await compare(lines, { warmUp: requestsToWarmUp, rounds, load, drainsEachRound: true })) as [Cost[], Cost[], Cost[]];
     await wait(pauseMs);
-    const [floorAfter, gatewayAfter] = [await run(lines[0] as Line, load), await run(lines[1] as Line, load)];
+    const [floorLine, gatewayLine] = lines as [Line, Line, Line];
+    const floorAfter = await run(floorLine, load);
+    const gatewayAfter = await run(gatewayLine, load);
     await everything.drained?.();
     await closeAll(lines);
-    const stored = bytesIn(everything.dataDir) / (warmUp + (rounds + 1) * requests);
+    const stored = bytesIn(everything.dataDir) / (requestsToWarmUp + (rounds + 1) * requests);
     await provider.stop();
     const compared = (name: string, costs: readonly Cost[], limits: { most?: number; least?: number }): Figure[] => [
       ratioFigure(`CPU per request, ${name}`, { gateway: cpuOf(costs), floor: cpuOf(floor), show: microseconds, ...(limits.most !== undefined && { most: limits.most }) }),
